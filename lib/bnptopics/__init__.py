@@ -1,0 +1,30 @@
+"""Bayesian topic models: a textbook that runs and a library that can be trusted.
+
+Everything is imported when it is first used, so that `import bnptopics` is quick and works where numba is absent.
+"""
+
+import importlib
+from importlib.metadata import version
+from typing import Any
+
+_HOME = {
+    "Corpus": "corpus",
+    "GibbsLDA": "lda_gibbs.estimator",
+    "load": "base",
+}
+_MODULES = ("datasets", "models", "show", "verify")
+
+__version__ = version("bnptopics")
+__all__ = [*_HOME, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(f"bnptopics.{_HOME[name]}"), name)
+    if name in _MODULES:
+        return importlib.import_module(f"bnptopics.{name}")
+    raise AttributeError(f"module 'bnptopics' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,343 @@
+"""What all estimators share: the contract `TopicModel`, the loop of every fit, held-out scores, saving and loading."""
+
+import hashlib
+import importlib
+import json
+import os
+import signal
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from numbers import Integral, Real
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+from tqdm.auto import tqdm
+
+from .corpus import Corpus
+
+FORMAT = 1
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """The contract of all topic models.
+
+    A fitted model has `topic_word_` (K, V), also called `components_`, whose rows are distributions over words;
+    `doc_topic_` (D, K), whose rows are distributions over topics for the documents it was fitted on; and `vocabulary_`.
+    It gives topic proportions of new documents by `transform`, and scores them by document completion.
+
+    Input is a `Corpus`, or a matrix of counts (documents, words), dense or sparse.
+    """
+
+    topic_word_: NDArray[np.float64]
+    doc_topic_: NDArray[np.float64]
+    vocabulary_: tuple[str, ...]
+
+    @property
+    def components_(self) -> NDArray[np.float64]:
+        """`topic_word_` under scikit-learn's name."""
+        return self.topic_word_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.topic_word_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.input_tags.categorical = True  # counts: whole numbers
+        return tags
+
+    def top_words(self, n: int = 10) -> list[list[str]]:
+        """The `n` most probable words of each topic, best first; of equals, the one with the smaller id."""
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n is {n!r}: it must be a whole number from 1.")
+        order = np.argsort(-self.topic_word_, axis=1, kind="stable")[:, :n]
+        return [[self.vocabulary_[v] for v in row] for row in order]
+
+    def score(self, X: Corpus | ArrayLike, y: None = None) -> float:
+        """Mean log probability of held-out tokens by document completion, in nats a token; larger is better.
+
+        The tokens of each document, sorted by word id, are put into an order that is random but fixed (the same for
+        every model, so that scores can be compared). From the first half, ceil(n / 2) tokens, `transform` estimates
+        the document's topic proportions; the other half is scored by the probability sum_k theta_k phi_k(word). The
+        score is the sum of the logarithms over all scored tokens, divided by their number, so that doubling the
+        documents leaves it unchanged and the score of a union is the token-weighted mean. Documents with fewer than
+        two tokens add nothing. Source: Wallach, Murray, Salakhutdinov and Mimno (2009), document completion.
+
+        Parameters
+        ----------
+        X : Corpus or (D, V) counts
+            Documents that the model was not fitted on.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            When no document has two tokens.
+        """
+        observed, scored = halves(self._as_corpus(X, reset=False))
+        if not scored.n_tokens:
+            raise ValueError("X has no document of two tokens or more: completion scores one half given the other.")
+        theta = self.transform(observed)
+        documents = np.repeat(np.arange(scored.n_documents), scored.lengths)
+        total = 0.0
+        for at in range(0, scored.n_tokens, 4096):  # never N x K numbers at once
+            part = slice(at, at + 4096)
+            probability = np.sum(theta[documents[part]] * self.topic_word_[:, scored.words[part]].T, axis=1)
+            total += np.log(probability).sum()
+        return float(total / scored.n_tokens)
+
+    def perplexity(self, X: Corpus | ArrayLike) -> float:
+        """``exp(-score(X))``: the size of a fair die as hard to predict as a held-out token. Smaller is better."""
+        return float(np.exp(-self.score(X)))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to `path` (a zip of arrays and JSON, nothing that runs code when read). See `load`."""
+        save(self, path)
+
+    def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool) -> Corpus:
+        """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`."""
+        if isinstance(X, Corpus):
+            if not reset:
+                self._check_vocabulary(X)
+            corpus = X.bags()
+        else:
+            X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
+            check_non_negative(X, type(self).__name__)
+            names = getattr(self, "feature_names_in_", None)
+            corpus = Corpus.from_counts(X, None if names is None else [str(name) for name in names])
+        if reset:
+            if not corpus.n_tokens:
+                raise ValueError(
+                    "X has no token: there is nothing to learn from. Give documents that are not all empty."
+                )
+            if isinstance(X, Corpus) and hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            self.n_features_in_ = corpus.vocab_size
+            self.vocabulary_ = corpus.vocabulary
+        return corpus
+
+    def _check_vocabulary(self, corpus: Corpus) -> None:
+        if corpus.vocab_size != self.n_features_in_:
+            raise ValueError(
+                f"X has a vocabulary of {corpus.vocab_size} words, and the model was fitted on {self.n_features_in_}. "
+                "Build X with the vocabulary of the fit: Corpus.from_texts(texts, vocabulary=model.vocabulary_)."
+            )
+        unnamed = tuple(map(str, range(corpus.vocab_size)))
+        if corpus.vocabulary != self.vocabulary_ and unnamed not in (corpus.vocabulary, self.vocabulary_):
+            at = next(v for v, word in enumerate(corpus.vocabulary) if word != self.vocabulary_[v])
+            raise ValueError(
+                f"X has another vocabulary than the fit: word {at} is {corpus.vocabulary[at]!r} here and was "
+                f"{self.vocabulary_[at]!r} there. Build X with vocabulary=model.vocabulary_."
+            )
+
+
+def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """Split each document's bag of tokens into (observed, scored) halves of ceil(n / 2) and floor(n / 2) tokens.
+
+    The n-th token of every document, in order of word ids, gets the n-th of a fixed list of random numbers; the tokens
+    with the smaller numbers are observed. So a document's halves depend on nothing but the document.
+    """
+    corpus = corpus.bags()
+    documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
+    position = np.arange(corpus.n_tokens) - corpus.doc_start[documents]
+    key = np.random.default_rng(0).random(int(corpus.lengths.max()))[position]
+    order = np.lexsort((key, documents))
+    observed = np.empty(corpus.n_tokens, dtype=bool)
+    observed[order] = position < (corpus.lengths[documents] + 1) // 2
+    return tuple(
+        Corpus(
+            corpus.words[part],
+            np.concatenate([[0], np.cumsum(np.bincount(documents[part], minlength=corpus.n_documents))]),
+            corpus.vocabulary,
+            ordered=False,
+        )
+        for part in (observed, ~observed)
+    )
+
+
+def iterate(n_iterations: int, *, what: str, verbose: bool | None) -> Iterator[int]:
+    """The loop of every fit: 0, 1, ..., with a progress bar, and with Ctrl-C taken between two iterations.
+
+    Parameters
+    ----------
+    n_iterations : int
+    what : str
+        Shown beside the bar.
+    verbose : bool or None
+        True shows the bar, False hides it, None shows it on a terminal. It appears after a second.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After the iteration in which Ctrl-C was pressed has ended, so that the caller's state is whole. A second Ctrl-C
+        does not wait.
+    """
+    pressed = False
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, previous)
+
+    in_main = threading.current_thread() is threading.main_thread()
+    previous = signal.getsignal(signal.SIGINT) if in_main else None
+    takes_over = previous is signal.default_int_handler  # another handler, or none, is respected
+    if takes_over:
+        signal.signal(signal.SIGINT, remember)
+    try:
+        disable = None if verbose is None else not verbose
+        for iteration in tqdm(range(n_iterations), desc=what, delay=1.0, disable=disable, leave=False):
+            yield iteration
+            if pressed:
+                raise KeyboardInterrupt(f"stopped after {iteration + 1} of {n_iterations} iterations of {what}")
+    finally:
+        if takes_over:
+            signal.signal(signal.SIGINT, previous)
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+def as_generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """A Generator from `random_state`: None for fresh entropy, an int >= 0 as a seed, a Generator as it is."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or (isinstance(random_state, Integral) and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ValueError(f"random_state is {random_state!r}: give None, a whole number from 0, or a numpy Generator.")
+
+
+def whole(name: str, value: Any, least: int) -> int:
+    """`value` as an int, checked to be a whole number from `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}: it must be a whole number from {least}.")
+    return int(value)
+
+
+def prior(name: str, value: float | ArrayLike, size: int, each: str) -> NDArray[np.float64]:
+    """A Dirichlet parameter as an array: a scalar holds for each component, an array has one entry for each.
+
+    Never the sum over components: `alpha=0.1` is 0.1 for each topic.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf" or (isinstance(value, Real) and isinstance(value, bool)):
+        raise ValueError(f"{name} is {value!r}: give a number above 0, or one for {each}.")
+    if array.ndim and array.shape != (size,):
+        raise ValueError(
+            f"{name} has shape {array.shape}: give a number, or an array of shape ({size},), one for {each}."
+        )
+    array = np.array(np.broadcast_to(array, (size,)), dtype=np.float64)
+    bad = ~(np.isfinite(array) & (array > 0))
+    if bad.any():
+        where = f"[{int(bad.argmax())}]" if np.ndim(value) else ""
+        raise ValueError(f"{name}{where} is {array[bad.argmax()]}: it must be above 0 and finite.")
+    return array
+
+
+def digest(corpus: Corpus) -> str:
+    """SHA-256 of a corpus's tokens, bounds and vocabulary: tells whether a fit is resumed on what it was begun on."""
+    parts = (corpus.words.tobytes(), corpus.doc_start.tobytes(), corpus.fingerprint.encode())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------- save and load
+
+
+def save(model: TopicModel, path: str | os.PathLike) -> None:
+    """Write a model's parameters and fitted state to `path`, whole or not at all.
+
+    The file is a zip archive of NumPy arrays and one JSON text; nothing in it is code.
+    """
+    path = Path(path)
+    arrays: dict[str, NDArray] = {}
+    record = {
+        "format": FORMAT,
+        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "params": {name: _encode(value, f"param.{name}", arrays) for name, value in model.get_params(False).items()},
+        "state": {
+            name: _encode(value, f"state.{name}", arrays)
+            for name, value in vars(model).items()
+            if name not in model.get_params(False)
+        },
+    }
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez_compressed(file, json=np.array(json.dumps(record)), **arrays)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: str | os.PathLike) -> TopicModel:
+    """Read a model that was written by its `save` method.
+
+    Raises
+    ------
+    ValueError
+        When the file is not such a model, is damaged, or was written in a newer format.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        record = json.loads(str(arrays.pop("json")))
+        written = record["format"]
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, AttributeError) as error:
+        raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error}.") from error
+    if written != FORMAT:
+        raise ValueError(
+            f"{os.fspath(path)} has format {written}, and this version of bnptopics reads {FORMAT}: update it."
+        )
+    module, _, name = record["class"].rpartition(".")
+    cls = getattr(importlib.import_module(module), name) if module.startswith("bnptopics.") else None
+    if not (isinstance(cls, type) and issubclass(cls, TopicModel)):
+        raise ValueError(f"{os.fspath(path)} holds a {record['class']}, which is not a topic model of bnptopics.")
+    model: Self = cls(**{name: _decode(value, arrays) for name, value in record["params"].items()})
+    vars(model).update({name: _decode(value, arrays) for name, value in record["state"].items()})
+    return model
+
+
+def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
+    """`value` as JSON; arrays are put aside under `name`."""
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, np.ndarray):
+        return {"objects": value.tolist()}  # the strings of feature_names_in_
+    if isinstance(value, np.random.Generator):
+        return {"generator": value.bit_generator.state}
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | bool | int | float | list):
+        return value
+    raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
+
+
+def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "array":
+        return arrays[content]
+    if kind == "objects":
+        return np.array(content, dtype=object)
+    if kind == "tuple":
+        return tuple(content)
+    generator = np.random.Generator(getattr(np.random, content["bit_generator"])())
+    generator.bit_generator.state = content
+    return generator

@@ -1,0 +1,300 @@
+"""Inputs for the kernels of collapsed Gibbs sampling: drawn, enumerated, simplified and explained."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ..models import lda
+from ..verify import Difference, along_path, run
+from ..verify import strategies as small
+from ..verify.specification import Case
+from . import reference
+
+WORDS = ("apple", "bread", "cloud", "dance", "eagle")
+TOPICS = "ABCD"
+STATE = ("words", "doc_start", "z", "n_dk", "n_vk", "n_k", "alpha", "eta")
+
+Choose = Callable[[int, NDArray], int]
+
+
+def state(documents: list[list[tuple[int, int]]], alpha: list[float], eta: list[float]) -> Case:
+    """Arrays of a sampler's state, from documents as lists of (word, topic)."""
+    flat = [token for document in documents for token in document]
+    words = np.array([word for word, _ in flat], dtype=np.int32)
+    z = np.array([topic for _, topic in flat], dtype=np.int32)
+    doc_start = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
+    counts = recount(words, doc_start, z, len(alpha), len(eta))
+    return dict(zip(STATE, (words, doc_start, z, *counts, np.array(alpha, float), np.array(eta, float)), strict=True))
+
+
+def recount(words: NDArray, doc_start: NDArray, z: NDArray, n_topics: int, vocab_size: int) -> tuple[NDArray, ...]:
+    """The counts of `z` from scratch, by one-hot sums."""
+    documents = np.repeat(np.arange(len(doc_start) - 1), np.diff(doc_start))
+    n_dk = np.zeros((len(doc_start) - 1, n_topics), dtype=np.int32)
+    n_vk = np.zeros((vocab_size, n_topics), dtype=np.int32)
+    np.add.at(n_dk, (documents, z), 1)
+    np.add.at(n_vk, (words, z), 1)
+    return n_dk, n_vk, np.bincount(z, minlength=n_topics).astype(np.int32)
+
+
+def walk(case: Case, choose: Choose) -> None:
+    """Visit the tokens as a sweep does, but move each to the topic that ``choose(token, weights)`` returns."""
+    words, doc_start, z, n_dk, n_vk, n_k, alpha, eta = (case[name] for name in STATE)
+    n_dk, n_vk, n_k = n_dk.copy(), n_vk.copy(), n_k.copy()
+    for d, n in lda.tokens(doc_start):
+        v = words[n]
+        for counts in (n_dk[d], n_vk[v], n_k):
+            counts[z[n]] -= 1
+        k = choose(n, reference.topic_weights(n_dk[d], n_vk[v], n_k, alpha, eta[v], eta.sum()))
+        for counts in (n_dk[d], n_vk[v], n_k):
+            counts[k] += 1
+
+
+def with_uniforms(case: Case, targets: list[tuple[int, float]]) -> Case:
+    """Add the uniforms that send each token where its target says, along the reference's own path."""
+    uniforms = np.empty(len(case["words"]))
+
+    def choose(token: int, weights: NDArray) -> int:
+        uniforms[token], k = small.aim(weights, targets[token])
+        return k
+
+    walk(case, choose)
+    return case | {"uniforms": uniforms}
+
+
+@st.composite
+def gibbs_states(draw: st.DrawFn, aimed: bool = True) -> Case:
+    """States of a sampler on tiny corpora, with uniforms aimed beside the boundaries of the reference's weights."""
+    n_topics = draw(st.integers(1, small.MAX_TOPICS))
+    vocab_size = draw(st.integers(1, small.MAX_WORDS))
+    alpha, eta = draw(small.priors(n_topics)), draw(small.priors(vocab_size))
+    token = st.tuples(st.integers(0, vocab_size - 1), st.integers(0, n_topics - 1), small.aims(n_topics))
+    documents = draw(small.documents(token))
+    case = state([[(word, topic) for word, topic, _ in document] for document in documents], alpha, eta)
+    return with_uniforms(case, [target for document in documents for _, _, target in document]) if aimed else case
+
+
+@st.composite
+def states_with_token(draw: st.DrawFn) -> Case:
+    """A state and one of its tokens."""
+    case = draw(gibbs_states(aimed=False).filter(lambda case: len(case["words"]) > 0))
+    return case | {"token": draw(st.integers(0, len(case["words"]) - 1))}
+
+
+@st.composite
+def corpora_with_uniforms(draw: st.DrawFn) -> Case:
+    """What `initialise` takes: uniforms in the middle of an even interval or close to its ends."""
+    case = draw(gibbs_states(aimed=False))
+    n_topics = draw(st.integers(1, small.MAX_TOPICS))
+    inside = st.sampled_from([0.5, 1e-6, 1 - 1e-6])
+    uniforms = [(draw(st.integers(0, n_topics - 1)) + draw(inside)) / n_topics for _ in case["words"]]
+    return {
+        "words": case["words"],
+        "doc_start": case["doc_start"],
+        "n_topics": n_topics,
+        "vocab_size": len(case["eta"]),
+        "uniforms": np.array(uniforms, dtype=np.float64),
+    }
+
+
+def select(*names: str) -> st.SearchStrategy[Case]:
+    """Only some arrays of a state."""
+    return gibbs_states(aimed=False).map(lambda case: {name: case[name] for name in names})
+
+
+def walk_fold_in(case: Case, choose: Choose) -> None:
+    """Visit the draws of a fold-in; `choose` is given the flat index of the uniform, row by row."""
+    words, doc_start, uniforms = case["words"], case["doc_start"], case["uniforms"]
+    for start, stop in itertools.pairwise(doc_start):
+        topics: list[int] = []
+        for s in range(uniforms.shape[1]):
+            for n, v in enumerate(words[start:stop]):
+                others = topics[:n] + topics[n + 1 :]
+                counts = np.bincount(others, minlength=len(case["alpha"])) if others else np.zeros(len(case["alpha"]))
+                k = choose(n * uniforms.shape[1] + s, (counts + case["alpha"]) * case["topic_word"][v])
+                topics[n : n + 1] = [k]
+
+
+@st.composite
+def new_documents(draw: st.DrawFn) -> Case:
+    """Documents to fold in: uniforms are aimed for the longest, and no other may come near a tie."""
+    n_topics, vocab_size = draw(st.integers(1, small.MAX_TOPICS)), draw(st.integers(1, small.MAX_WORDS))
+    n_sweeps = draw(st.integers(1, 3))
+    burn_in = draw(st.integers(0, n_sweeps - 1))
+    alpha = np.array(draw(small.priors(n_topics)))
+    columns = [draw(st.lists(st.integers(1, 9), min_size=vocab_size, max_size=vocab_size)) for _ in range(n_topics)]
+    topic_word = np.array(columns, dtype=np.float64).T
+    topic_word /= topic_word.sum(axis=0)
+    documents = draw(small.documents(st.integers(0, vocab_size - 1)))
+    longest = max(documents, key=len)
+    targets = draw(st.lists(small.aims(n_topics), min_size=len(longest) * n_sweeps, max_size=len(longest) * n_sweeps))
+    uniforms = np.zeros((len(longest), n_sweeps))
+
+    def choose(i: int, weights: NDArray) -> int:
+        uniforms.flat[i], k = small.aim(weights, targets[i])
+        return k
+
+    one = {
+        "words": longest,
+        "doc_start": [0, len(longest)],
+        "alpha": alpha,
+        "topic_word": topic_word,
+        "uniforms": uniforms,
+    }
+    walk_fold_in(one, choose)
+    case = {
+        "words": np.array([v for document in documents for v in document], dtype=np.int32),
+        "doc_start": np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64),
+        "topic_word": np.ascontiguousarray(topic_word),
+        "alpha": alpha,
+        "uniforms": uniforms,
+        "burn_in": burn_in,
+    }
+    near = [np.inf]
+
+    def margin(i: int, weights: NDArray) -> int:
+        bounds = np.cumsum(weights) / weights.sum()
+        near.append(np.abs(bounds[:-1] - uniforms.flat[i]).min(initial=np.inf))
+        return reference.draw(weights, uniforms.flat[i])
+
+    walk_fold_in(case, margin)
+    assume(min(near) > 1e-9)
+    return case
+
+
+def smallest_states() -> Iterator[Case]:
+    """One or two tokens, up to three topics and two words, priors of ones and twos (with three topics one two at most).
+
+    Uniforms stand a tenth of the total to either side of each boundary.
+    """
+    for n_tokens, n_topics, vocab_size in itertools.product((1, 2), (1, 2, 3), (1, 2)):
+        sides = [(k, sign * 0.1) for k in range(n_topics) for sign in (1, -1)][1:-1] or [(0, 0.0)]
+        for prior in itertools.product((1.0, 2.0), repeat=n_topics + vocab_size):
+            if n_topics == 3 and sum(prior) > len(prior) + 1:
+                continue
+            for words, z in itertools.product(
+                itertools.product(range(vocab_size), repeat=n_tokens),
+                itertools.product(range(n_topics), repeat=n_tokens),
+            ):
+                flat = list(zip(words, z, strict=True))
+                for documents in ([flat], [[token] for token in flat])[:n_tokens]:
+                    case = state(documents, list(prior[:n_topics]), list(prior[n_topics:]))
+                    for targets in itertools.product(sides, repeat=n_tokens):
+                        yield with_uniforms(case, list(targets))
+
+
+def simpler_states(case: Case) -> Iterator[Case]:
+    """A state with less: without a token, a topic or a word; documents merged; priors one; z zero; plain uniforms."""
+    words, doc_start, z, alpha, eta, uniforms = (
+        case[name] for name in ("words", "doc_start", "z", "alpha", "eta", "uniforms")
+    )
+    bounds = doc_start.tolist()
+    documents = [list(zip(words[a:b].tolist(), z[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(bounds)]
+
+    def build(documents: list, alpha: NDArray, eta: NDArray, uniforms: NDArray) -> Case:
+        return state(documents, list(alpha), list(eta)) | {"uniforms": np.array(uniforms, dtype=np.float64)}
+
+    for d, n in reversed(lda.tokens(doc_start)):
+        fewer = [document[:] for document in documents]
+        del fewer[d][n - bounds[d]]
+        yield build(fewer, alpha, eta, np.delete(uniforms, n))
+    for d in range(len(documents) - 1):
+        yield build([*documents[:d], documents[d] + documents[d + 1], *documents[d + 2 :]], alpha, eta, uniforms)
+    for k in range(len(alpha) if len(alpha) > 1 else 0):
+        fewer = [[(v, t - (t > k)) for v, t in document] for document in documents]
+        if all(t < len(alpha) - 1 for document in fewer for _, t in document):
+            yield build(fewer, np.delete(alpha, k), eta, uniforms)
+    for v in range(len(eta)):
+        if len(eta) > 1 and v not in words:
+            yield build(
+                [[(w - (w > v), t) for w, t in document] for document in documents], alpha, np.delete(eta, v), uniforms
+            )
+    for prior in (alpha, eta):
+        for i in np.flatnonzero(prior != 1.0):
+            plain = prior.copy()
+            plain[i] = 1.0
+            yield build(documents, plain if prior is alpha else alpha, plain if prior is eta else eta, uniforms)
+    for n in np.flatnonzero(z):
+        moved = z.copy()
+        moved[n] = 0
+        flat = iter(moved.tolist())
+        yield build([[(w, next(flat)) for w, _ in document] for document in documents], alpha, eta, uniforms)
+    for n, u in enumerate(uniforms):
+        own = Fraction(u).limit_denominator(12)
+        for denominator in range(2, min(12, own.denominator if own == Fraction(u).limit_denominator(10**9) else 12)):
+            for numerator in range(1, denominator):
+                if math.gcd(numerator, denominator) == 1:
+                    plain = uniforms.copy()
+                    plain[n] = numerator / denominator
+                    candidate = build(documents, alpha, eta, plain)
+                    if _clear_of_ties(candidate):
+                        yield candidate
+
+
+def _clear_of_ties(case: Case, margin: float = 0.02) -> bool:
+    """No uniform lies within `margin` of a boundary along the reference's path, so that no tie is ever printed."""
+    z = run(reference.sweep, case)[0]["z"]
+    return all(step.overshoot < -margin for step in path.steps(case, z))
+
+
+path = along_path(walk, uniforms=lambda case: case["uniforms"])
+
+
+def explain(case: Case, difference: Difference) -> str:
+    """The failure as documents, the deciding draw and its weights as whole numbers."""
+    words, doc_start, z = case["words"], case["doc_start"], case["z"]
+    lines = []  # word/topic before the call
+    for d, (start, stop) in enumerate(itertools.pairwise(doc_start)):
+        tokens = " ".join(f"{WORDS[v]}/{TOPICS[k]}" for v, k in zip(words[start:stop], z[start:stop], strict=True))
+        lines.append(f"document {d + 1}: {tokens or '(empty)'}")
+    lines.append(f"alpha = {_numbers(case['alpha'])}, eta = {_numbers(case['eta'])}")
+    step = difference.step
+    if step is None:
+        return "\n".join([*lines, f"{difference.what}."])
+    d = int(np.searchsorted(doc_start, step.token, "right")) - 1
+    weights = _exact_weights(case, step.token)
+    lines += [
+        f"token {step.token - doc_start[d] + 1} of document {d + 1}, {WORDS[words[step.token]]!r}: "
+        f"weights {' : '.join(TOPICS[: len(weights)])} = {_ratio(weights)}, u = {_number(step.uniform)}",
+        f"the topic should be {TOPICS[step.expected]}; the kernel drew {TOPICS[step.returned]}.",
+    ]
+    return "\n".join(lines)
+
+
+def _exact_weights(case: Case, token: int) -> list[Fraction]:
+    """The weights once more, in fractions: the decimals of the priors are taken at their word.
+
+    Up to the first wrong token the kernel took the reference's path, so the reference's own draws lead there.
+    """
+    in_fractions = {
+        name: np.array([Fraction(repr(float(p))) for p in case[name]], dtype=object) for name in ("alpha", "eta")
+    }
+    in_integers = {name: case[name].astype(object) for name in ("n_dk", "n_vk", "n_k")}
+    z = run(reference.sweep, case)[0]["z"]
+    steps = along_path(walk, uniforms=lambda case: case["uniforms"]).steps(case | in_fractions | in_integers, z)
+    return list(steps[token].weights)
+
+
+def _ratio(weights: list[Fraction]) -> str:
+    scale = math.lcm(*(w.denominator for w in weights))
+    whole = [int(w * scale) for w in weights]
+    divisor = math.gcd(*whole)
+    whole = [w // divisor for w in whole]
+    if max(whole) < 10**6:
+        return " : ".join(map(str, whole))
+    return " : ".join(f"{float(w / sum(weights)):.9g}" for w in weights)
+
+
+def _number(x: float) -> str:
+    simple = Fraction(x).limit_denominator(1000)
+    return str(simple) if abs(simple - Fraction(x)) < 1e-15 and simple.denominator > 1 else f"{x:.12g}"
+
+
+def _numbers(array: NDArray) -> str:
+    return "(" + ", ".join(f"{x:g}" for x in array) + ")"

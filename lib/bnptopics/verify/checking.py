@@ -1,0 +1,304 @@
+"""Hold a kernel against its spec: judge one call, search for the smallest failing input, say what is wrong with it."""
+
+import itertools
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import hypothesis
+import numpy as np
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+
+from .planting import diff, plant
+from .specification import PATH_TOLERANCE, Case, Difference, Kernel, Spec, find
+
+OWN_RANDOMNESS = "the kernel has randomness or memory of its own, and these checks are for kernels that have none"
+MAX_SMALL = 6000
+MAX_SIMPLIFICATIONS = 500
+_batteries: dict[str, list[Case]] = {}
+_planted_outcomes: dict[str, dict[str, list]] = {}
+
+
+class Falsified(AssertionError):
+    """A kernel is wrong: on `case` it does what `difference` says.
+
+    Attributes
+    ----------
+    spec : Spec
+    case : dict
+        The arguments, by name, as they were before the call.
+    difference : Difference
+    look_alikes : list of str
+        Planted bugs that behave exactly as the kernel does on the whole battery of cases.
+    """
+
+    def __init__(
+        self, spec: Spec, case: Case, difference: Difference, look_alikes: list[str], precision: str = "double"
+    ) -> None:
+        self.spec, self.case, self.difference, self.look_alikes = spec, case, difference, look_alikes
+        lines = [f"this is not {spec.name}.", "", spec.explain(case, difference), ""]
+        for bug in look_alikes:
+            n = len(battery(spec))
+            lines += [f"It behaves exactly like the planted bug {bug!r} on {n} of {n} drawn cases:"]
+            lines += [f"    {line}" for line in diff(spec.reference, *spec.planted[bug]).splitlines()] + [""]
+        if not look_alikes:
+            lines += ["It behaves exactly like none of the planted bugs.", ""]
+        if precision == "double" and difference.step and difference.step.overshoot < PATH_TOLERANCE["single"]:
+            lines += [
+                "The uniform lies within rounding of float32: if that is what it computes in, say precision='single'.",
+                "",
+            ]
+        lines += ["The arguments, before the call (import numpy as np):"]
+        lines += [f"    {name} = {_as_code(value)}" for name, value in case.items()]
+        super().__init__("\n".join(lines))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a kernel has passed."""
+
+    spec_name: str
+    small_cases: int
+    drawn_cases: int
+    tolerances: dict[str, str]
+    seconds: float
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.spec_name}: right on the {self.small_cases:,} smallest cases and on {self.drawn_cases:,} drawn "
+            f"ones ({self.seconds:.1f} s).",
+            *(f"  {output}: {tolerance}" for output, tolerance in self.tolerances.items()),
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def run(kernel: Kernel, case: Case) -> tuple[Case, Any]:
+    """Call the kernel on copies of the arguments; return these copies and what it returned."""
+    args = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()}
+    result = kernel(*args.values())
+    return args, result
+
+
+def judge(
+    spec: Spec, kernel: Kernel, case: Case, precision: str = "double", invariants: bool = True
+) -> Difference | None:
+    """What is wrong with the kernel on this case, or None.
+
+    In this order: did it raise, did it touch an input, do its outputs agree with the reference's, do invariants hold?
+    """
+    try:
+        args, result = run(kernel, case)
+    except Exception as error:
+        return Difference(f"it raised {type(error).__name__}: {error}")
+    for name in case:
+        if name not in spec.changes and not _same(case[name], args[name]):
+            return Difference(f"it changed `{name}`, which is an input only")
+    try:
+        observed = spec.observe(args, result)
+    except Exception as error:
+        return Difference(f"what it returned, {result!r}, cannot be read: {type(error).__name__}: {error}")
+    truth: dict[str, Any] = {}
+
+    def expected(name: str) -> Any:
+        if not truth:
+            truth.update(spec.observe(*run(spec.reference, case)))
+        return truth[name]
+
+    for name, comparer in spec.agree.items():
+        difference = comparer.difference(case, name, observed[name], partial(expected, name), precision)
+        if difference is not None:
+            return difference
+    if invariants:
+        for invariant in spec.invariants:
+            try:
+                invariant(case, args, result)
+            except AssertionError as error:
+                return Difference(str(error))
+    return None
+
+
+def _same(before: Any, after: Any) -> bool:
+    if isinstance(before, np.ndarray):
+        return before.dtype == after.dtype and np.array_equal(before, after)
+    return before == after
+
+
+def check(kernel: Kernel, name: str, *, precision: str = "double", examples: int = 300, seed: int = 0) -> Report:
+    """Is `kernel` right? Run it on small inputs, aimed at where wrong ones fail, and judge every draw.
+
+    Parameters
+    ----------
+    kernel : function
+        Takes the arguments of the reference ``bnptopics.<room>.reference.<kernel>``, by position, with the same
+        meaning, shapes and dtypes, and changes or returns the same arrays. Python or numba-compiled.
+    name : str
+        Which kernel it claims to be, such as ``"lda_gibbs.sweep"``.
+    precision : {"double", "single"}
+        "single" for a kernel that computes in float32: draws are accepted within 1e-4 of a boundary instead of 1e-9.
+    examples : int
+        Inputs to draw after the smallest ones have been tried.
+    seed : int
+        Same seed, same inputs.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    Falsified
+        With the smallest failing input that was found, what went wrong there first, and the planted bug that behaves
+        like the kernel, if one does.
+
+    Notes
+    -----
+    The kernel runs in this process: one that writes outside its arrays can bring it down.
+    """
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
+    spec = find(name)
+    if not callable(kernel):
+        raise TypeError(f"kernel must be a function, not {type(kernel).__name__}")
+    started = time.perf_counter()
+    small = 0
+    failing = None
+    for case in itertools.islice(spec.small(), MAX_SMALL):
+        small += 1
+        if judge(spec, kernel, case, precision) is not None:
+            failing = case
+            break
+    if failing is None:
+        failing = _search(spec, kernel, precision, examples, seed)
+    if failing is None:
+        tolerances = {output: comparer.describe(precision) for output, comparer in spec.agree.items()}
+        return Report(spec.name, small, examples, tolerances, time.perf_counter() - started)
+    failing = _simplest(spec, kernel, failing, precision)
+    difference = judge(spec, kernel, failing, precision)
+    if difference is None:
+        raise Falsified(spec, failing, Difference("the same input gives different results: " + OWN_RANDOMNESS), [])
+    raise Falsified(spec, failing, difference, look_alikes(spec, kernel), precision)
+
+
+class _Failed(Exception):
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+
+@contextmanager
+def _quiet_hypothesis() -> Iterator[dict[str, Any]]:
+    """Settings for use as a library: nothing is printed, and nothing is written into the current folder."""
+    from hypothesis import configuration
+
+    home = getattr(configuration, "__hypothesis_home_directory", None)
+    with tempfile.TemporaryDirectory() as folder:
+        configuration.set_hypothesis_home_dir(folder)
+        try:
+            yield {
+                "database": None,
+                "deadline": None,
+                "verbosity": Verbosity.quiet,
+                "suppress_health_check": list(HealthCheck),
+                "print_blob": False,
+            }
+        finally:
+            configuration.set_hypothesis_home_dir(home)
+
+
+def _search(spec: Spec, kernel: Kernel, precision: str, examples: int, seed: int) -> Case | None:
+    """Draw inputs until one fails, and shrink it."""
+    with _quiet_hypothesis() as quiet:
+
+        @hypothesis.seed(seed)
+        @settings(max_examples=examples, phases=(Phase.generate, Phase.shrink), **quiet)
+        @given(spec.inputs)
+        def passes(case: Case) -> None:
+            if judge(spec, kernel, case, precision) is not None:
+                raise _Failed(case)
+
+        try:
+            passes()
+        except _Failed as failed:
+            return failed.case
+        except hypothesis.errors.Flaky:
+            raise Falsified(
+                spec,
+                {},
+                Difference("the same input gave different results: it has randomness or memory of its own"),
+                [],
+                0,
+            ) from None
+    return None
+
+
+def _simplest(spec: Spec, kernel: Kernel, case: Case, precision: str) -> Case:
+    """Follow the spec's simplifications as long as the kernel still fails."""
+    for _ in range(MAX_SIMPLIFICATIONS):
+        for simpler in spec.simplify(case):
+            if judge(spec, kernel, simpler, precision) is not None:
+                case = simpler
+                break
+        else:
+            return case
+    return case
+
+
+def battery(spec: Spec, size: int = 400) -> list[Case]:
+    """The same `size` drawn cases every time: for the planted-bug matrix and for telling bugs apart."""
+    if spec.name not in _batteries:
+        cases: list[Case] = []
+        with _quiet_hypothesis() as quiet:
+
+            @settings(max_examples=size, phases=(Phase.generate,), derandomize=True, **quiet)
+            @given(spec.inputs)
+            def collect(case: Case) -> None:
+                cases.append(case)
+
+            collect()
+        _batteries[spec.name] = cases
+    return _batteries[spec.name]
+
+
+def look_alikes(spec: Spec, kernel: Kernel) -> list[str]:
+    """The planted bugs that do exactly what the kernel does on every case of the battery."""
+    if spec.name not in _planted_outcomes:
+        planted = {bug: plant(spec.reference, *edit) for bug, edit in spec.planted.items()}
+        _planted_outcomes[spec.name] = {bug: _outcomes(spec, wrong) for bug, wrong in planted.items()}
+    mine = _outcomes(spec, kernel)
+    return [
+        bug
+        for bug, theirs in _planted_outcomes[spec.name].items()
+        if all(_same_outcome(my, their) for my, their in zip(mine, theirs, strict=True))
+    ]
+
+
+def _outcomes(spec: Spec, kernel: Kernel) -> list[dict[str, Any] | str]:
+    return [_outcome(spec, kernel, case) for case in battery(spec)]
+
+
+def _outcome(spec: Spec, kernel: Kernel, case: Case) -> dict[str, Any] | str:
+    try:
+        return spec.observe(*run(kernel, case))
+    except Exception as error:
+        return type(error).__name__
+
+
+def _same_outcome(mine: dict[str, Any] | str, other: dict[str, Any] | str) -> bool:
+    if isinstance(mine, str) or isinstance(other, str):
+        return isinstance(mine, str) and mine == other
+    return all(
+        np.shape(mine[name]) == np.shape(value) and np.allclose(mine[name], value, rtol=1e-9, atol=0, equal_nan=True)
+        for name, value in other.items()
+    )
+
+
+def _as_code(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    text = np.array2string(value, separator=", ", threshold=10_000, floatmode="unique", max_line_width=10_000)
+    return f"np.array({' '.join(text.split())}, dtype=np.{value.dtype})"

@@ -1,0 +1,72 @@
+"""Which check catches which planted bug."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .checking import battery, judge, run
+from .planting import plant
+from .specification import Kernel, Spec
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """`caught[i, j]` tells whether check i fails planted bug j; `passes[i]` whether it passes the reference."""
+
+    spec_name: str
+    checks: list[str]
+    bugs: list[str]
+    caught: NDArray[np.bool_]
+    passes: NDArray[np.bool_]
+
+    def __str__(self) -> str:
+        width = max(map(len, self.bugs), default=0)
+        lines = [f"{self.spec_name}: checks are {', '.join(self.checks)}"]
+        for j, bug in enumerate(self.bugs):
+            lines.append(f"  {bug:<{width}}  {' '.join('X' if c else '.' for c in self.caught[:, j])}")
+        return "\n".join(lines)
+
+
+def kernel_checks(spec: Spec) -> dict[str, Callable[[Kernel], None]]:
+    """All checks of a spec, by name: agreement with the reference, each invariant, each exact check."""
+
+    def agreement(kernel: Kernel) -> None:
+        for case in battery(spec):
+            difference = judge(spec, kernel, case, invariants=False)
+            assert difference is None, difference
+
+    def holds(invariant: Callable) -> Callable[[Kernel], None]:
+        def check(kernel: Kernel) -> None:
+            for case in battery(spec):
+                args, result = run(kernel, case)
+                invariant(case, args, result)
+
+        return check
+
+    named: dict[str, Callable[[Kernel], None]] = {"agrees with the reference": agreement}
+    named |= {_title(invariant): holds(invariant) for invariant in spec.invariants}
+    named |= {_title(check): check for check in spec.checks}
+    return named
+
+
+def _title(function: Callable) -> str:
+    return function.__name__.replace("_", " ")
+
+
+def matrix(spec: Spec) -> Matrix:
+    """Run every check of `spec` on its reference and on every planted bug."""
+    named = kernel_checks(spec)
+    planted = [plant(spec.reference, *edit) for edit in spec.planted.values()]
+    caught = np.array([[_fails(check, bug) for bug in planted] for check in named.values()], dtype=bool)
+    passes = np.array([not _fails(check, spec.reference) for check in named.values()])
+    return Matrix(spec.name, list(named), list(spec.planted), caught.reshape(len(named), len(planted)), passes)
+
+
+def _fails(check: Callable[[Kernel], None], kernel: Kernel) -> bool:
+    try:
+        check(kernel)
+    except Exception:  # a planted bug may also crash
+        return True
+    return False

@@ -1,0 +1,266 @@
+"""What a kernel must do: specs, the comparers they are made of, and the mark that ties a check to an equation."""
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Case = dict[str, Any]  # the arguments of one call, in the kernel's order
+Kernel = Callable[..., Any]
+
+# A returned topic is accepted when the uniform lies in its interval of the cumulative weights, widened by this part of
+# the total on both sides. Aimed uniforms lie at least 1e-6 from a boundary, and the sums of a right kernel in float64
+# are off by less than 1e-13 for the sizes that are drawn: 1e-9 is well clear of both. Float32 rounds at 1e-7.
+PATH_TOLERANCE = {"double": 1e-9, "single": 1e-4}
+SINGLE_TOLERANCE = 1e-4  # floats returned by a float32 kernel
+
+
+def checks(*labels: str, source: str = "") -> Callable[[Callable], Callable]:
+    """Mark a check or a test as checking the numbered equations `labels`, as printed in `source`.
+
+    The mark is read when the tests run: the book prints beside each equation by what it is checked.
+    """
+
+    def mark(function: Callable) -> Callable:
+        function.__checks__ = [*getattr(function, "__checks__", []), *((label, source) for label in labels)]
+        return function
+
+    return mark
+
+
+class Step(NamedTuple):
+    """One draw along a sampler's path: the weights it had to choose from, its uniform, and the index returned."""
+
+    token: int
+    weights: NDArray[np.float64]
+    uniform: float
+    returned: int
+
+    @property
+    def expected(self) -> int:
+        """The first index whose cumulative weight exceeds uniform x total."""
+        cumulative = np.cumsum(self.weights)
+        return min(int(np.searchsorted(cumulative, self.uniform * cumulative[-1], "right")), len(cumulative) - 1)
+
+    @property
+    def overshoot(self) -> float:
+        """How far the uniform lies outside the returned index's interval; negative inside: the distance to its edges.
+
+        The two ends of [0, 1) are no edges: no uniform lies beyond them.
+        """
+        bounds = np.concatenate([[-np.inf], np.cumsum(self.weights)[:-1] / np.sum(self.weights), [np.inf]])
+        return float(max(bounds[self.returned] - self.uniform, self.uniform - bounds[self.returned + 1]))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first thing that is wrong with what a kernel did; `step` where a path took a wrong turn."""
+
+    what: str
+    step: Step | None = None
+
+
+class Comparer(Protocol):
+    """How a kernel's output is held against the truth."""
+
+    def describe(self, precision: str = "double") -> str: ...
+
+    def difference(
+        self, case: Case, name: str, got: Any, want: Callable[[], Any], precision: str
+    ) -> Difference | None: ...
+
+
+class _Exact:
+    def describe(self, precision: str = "double") -> str:
+        return "exactly equal"
+
+    def difference(self, case, name, got, want, precision) -> Difference | None:
+        want = np.asarray(want())
+        got = np.asarray(got)
+        if got.shape != want.shape or not np.array_equal(got, want):
+            return Difference(f"`{name}` is {_short(got)}, and should be {_short(want)}")
+        return None
+
+
+exact = _Exact()
+
+
+@dataclass(frozen=True)
+class close:
+    """Equal within ``atol + rtol * abs(expected)``, both always stated, with the reason why."""
+
+    rtol: float
+    atol: float
+    because: str
+
+    def _tolerances(self, precision: str) -> tuple[float, float]:
+        return tuple(max(t, SINGLE_TOLERANCE) if precision == "single" else t for t in (self.rtol, self.atol))
+
+    def describe(self, precision: str = "double") -> str:
+        rtol, atol = self._tolerances(precision)
+        return f"equal within {atol:g} + {rtol:g} of the value ({self.because})"
+
+    def difference(self, case, name, got, want, precision) -> Difference | None:
+        want = np.asarray(want(), dtype=np.float64)
+        rtol, atol = self._tolerances(precision)
+        if np.asarray(got).dtype.kind not in "fiu":
+            return Difference(f"`{name}` is {got!r}, which is not made of numbers")
+        got = np.asarray(got, dtype=np.float64)
+        if got.shape != want.shape:
+            return Difference(f"`{name}` has shape {got.shape}, and should have {want.shape}")
+        if not np.allclose(got, want, rtol=rtol, atol=atol, equal_nan=True):
+            return Difference(f"`{name}` is {_short(got)}, and should be {_short(want)}")
+        return None
+
+
+@dataclass(frozen=True)
+class along_path:
+    """Judge a sampler by its path: replay what it returned, and ask of each draw whether the uniform allows it.
+
+    Comparing end states would call a right kernel wrong whenever rounding moves a boundary past a uniform. Here a draw
+    is wrong only when its uniform lies outside the returned topic's interval by more than `PATH_TOLERANCE`, given all
+    draws before it; so the first wrong one is named, and no right kernel is refused.
+
+    `walk(case, choose)` visits the draws in order: it calls ``choose(token, weights)`` with the weights that the true
+    algorithm would use there, and goes on as if the returned index had been drawn.
+    """
+
+    walk: Callable[[Case, Callable[[int, NDArray[np.float64]], int]], None]
+    uniforms: Callable[[Case], NDArray[np.float64]]
+
+    def describe(self, precision: str = "double") -> str:
+        tolerance = PATH_TOLERANCE[precision]
+        return f"the same path, draw by draw: integers equal unless a uniform lies within {tolerance:g} of a boundary"
+
+    def steps(self, case: Case, returned: NDArray[np.integer]) -> list[Step]:
+        """All draws of the path that ends in `returned`."""
+        steps: list[Step] = []
+        uniforms = self.uniforms(case)
+
+        def choose(token: int, weights: NDArray[np.float64]) -> int:
+            steps.append(Step(token, np.array(weights), float(uniforms[token]), int(returned[token])))
+            return int(returned[token])
+
+        self.walk(case, choose)
+        return steps
+
+    def difference(self, case, name, got, want, precision) -> Difference | None:
+        got = np.asarray(got)
+        before = np.asarray(case[name])
+        if got.shape != before.shape or not np.issubdtype(got.dtype, np.integer):
+            return Difference(
+                f"`{name}` has become {got.dtype} of shape {got.shape}; it was {before.dtype} {before.shape}"
+            )
+        n_indices = None
+
+        def probe(token: int, weights: NDArray[np.float64]) -> int:
+            nonlocal n_indices
+            n_indices = len(weights)
+            return int(before[token])
+
+        self.walk(case, probe)
+        if n_indices is not None and not ((got >= 0) & (got < n_indices)).all():
+            return Difference(f"`{name}` is {_short(got)}: there are only topics 0 to {n_indices - 1}")
+        for step in self.steps(case, got):
+            if step.overshoot > PATH_TOLERANCE[precision]:
+                return Difference(
+                    f"token {step.token} went to topic {step.returned}, and should go to {step.expected}", step
+                )
+        return None
+
+
+def _short(array: NDArray) -> str:
+    return np.array2string(np.asarray(array), separator=", ", precision=6, threshold=60).replace("\n", "")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All that is asked of one kernel.
+
+    Attributes
+    ----------
+    name : str
+        ``"room.kernel"``; the reference and its twin are found by it.
+    inputs : hypothesis strategy of dicts
+        Arguments by name, in the kernel's order; small, so that a failing one can be read.
+    agree : dict of comparers
+        How each observed output is compared with the reference's.
+    changes : tuple of str
+        Arguments the kernel changes in place. Every other argument must come back untouched.
+    observe : function (args after the call, returned value) -> dict
+        What is compared. Default: the returned value as "result".
+    invariants : list of functions (args before, args after, returned value)
+        Each raises AssertionError when what must always hold does not.
+    checks : list of functions (kernel)
+        Exact checks against the model; each raises AssertionError for a wrong kernel.
+    planted : dict name -> (old text, new text)
+        One-line edits of the reference's file that make it wrong. Each must be caught by some check, each check must
+        catch some.
+    small : function () -> iterable of dicts
+        The smallest inputs in order of size, tried before any are drawn.
+    simplify : function (case) -> iterable of dicts
+        Simpler variants of a failing case, tried in turn.
+    explain : function (case, difference) -> str
+        The failure in the words of the model.
+    """
+
+    name: str
+    inputs: Any
+    agree: dict[str, Comparer]
+    changes: tuple[str, ...] = ()
+    observe: Callable[[Case, Any], dict[str, Any]] = lambda args, result: {"result": result}
+    invariants: list[Callable[[Case, Case, Any], None]] = field(default_factory=list)
+    checks: list[Callable[[Kernel], None]] = field(default_factory=list)
+    planted: dict[str, tuple[str, str]] = field(default_factory=dict)
+    small: Callable[[], Iterable[Case]] = tuple
+    simplify: Callable[[Case], Iterable[Case]] = lambda case: ()
+    explain: Callable[[Case, Difference], str] = lambda case, difference: f"{difference.what}."
+
+    @property
+    def reference(self) -> Kernel:
+        """The function to be read."""
+        return self._function("reference")
+
+    @property
+    def twin(self) -> Kernel:
+        """The function to be fast."""
+        return self._function("fast")
+
+    def _function(self, layer: str) -> Kernel:
+        room, kernel = self.name.split(".")
+        return getattr(importlib.import_module(f"bnptopics.{room}.{layer}"), kernel)
+
+    def __repr__(self) -> str:
+        return f"Spec({self.name!r}, {len(self.planted)} planted bugs)"
+
+
+def specs() -> list[Spec]:
+    """The specs of all rooms, by name."""
+    package = importlib.import_module("bnptopics")
+    return sorted(_all_specs(package.__path__), key=lambda spec: spec.name)
+
+
+def _all_specs(path: Iterable[str]) -> Iterator[Spec]:
+    for room in pkgutil.iter_modules(path):
+        if room.ispkg and importlib.util.find_spec(f"bnptopics.{room.name}.spec"):
+            module = importlib.import_module(f"bnptopics.{room.name}.spec")
+            yield from (value for value in vars(module).values() if isinstance(value, Spec))
+
+
+def find(name: str) -> Spec:
+    """The spec called `name`, such as ``"lda_gibbs.sweep"``.
+
+    Raises
+    ------
+    ValueError
+        When there is none; the message lists those there are.
+    """
+    known = {spec.name: spec for spec in specs()}
+    if name not in known:
+        raise ValueError(f"there is no kernel called {name!r}; there are {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,91 @@
+"""The first and the fourth rung, for every kernel with a spec: twins, invariants, exact checks, planted bugs."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from bnptopics import verify
+from bnptopics.verify import Spec
+
+SPECS = verify.specs()
+BUGS = [(spec, bug) for spec in SPECS for bug in spec.planted]
+CHECKS = [(spec, check) for spec in SPECS for check in spec.checks]
+each_spec = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+
+
+def test_there_are_specs():
+    assert "lda_gibbs.sweep" in {spec.name for spec in SPECS}
+    with pytest.raises(ValueError, match=r"no kernel called 'lda_gibbs\.sweeep'; there are lda_gibbs"):
+        verify.find("lda_gibbs.sweeep")
+
+
+@each_spec
+def test_twins_have_the_same_arguments(spec: Spec):
+    parameters = list(inspect.signature(spec.reference).parameters)
+    assert list(inspect.signature(spec.twin.py_func).parameters) == parameters
+    assert list(verify.battery(spec)[0]) == parameters
+
+
+@each_spec
+@pytest.mark.parametrize("layer", ["reference", "twin"])
+def test_kernel_passes_its_spec(spec: Spec, layer: str):
+    report = verify.check(getattr(spec, layer), spec.name)
+    assert report.drawn_cases == 300
+
+
+@each_spec
+def test_twins_end_in_equal_states(spec: Spec):
+    """No uniform of the battery lies near a boundary, so even end states agree: integers exactly, floats closely."""
+    for case in verify.battery(spec):
+        slow, fast = (spec.observe(*verify.run(kernel, case)) for kernel in (spec.reference, spec.twin))
+        for name, value in slow.items():
+            assert np.asarray(fast[name]).dtype == np.asarray(value).dtype
+            np.testing.assert_allclose(fast[name], value, rtol=1e-12, atol=1e-11)
+            if np.issubdtype(np.asarray(value).dtype, np.integer):
+                assert np.array_equal(fast[name], value)
+
+
+@pytest.mark.parametrize(("spec", "check"), CHECKS, ids=lambda x: getattr(x, "__name__", getattr(x, "name", "")))
+@pytest.mark.parametrize("layer", ["reference", "twin"])
+def test_exact_check(spec: Spec, check: Callable, layer: str):
+    check(getattr(spec, layer))
+
+
+@each_spec
+def test_every_check_kills_and_every_bug_is_caught(spec: Spec, record_matrix: Callable):
+    matrix = verify.matrix(spec)
+    assert matrix.passes.all(), f"the reference fails: {matrix}"
+    assert matrix.caught.any(axis=1).all(), f"a check that catches nothing should go: {matrix}"
+    assert matrix.caught.any(axis=0).all(), f"a bug that nothing catches: {matrix}"
+    record_matrix(matrix)
+
+
+@pytest.mark.parametrize(("spec", "bug"), BUGS, ids=lambda x: getattr(x, "name", x))
+def test_planted_bug_is_falsified_and_named(spec: Spec, bug: str):
+    with pytest.raises(verify.Falsified) as caught:
+        verify.check(verify.plant(spec.reference, *spec.planted[bug]), spec.name)
+    assert caught.value.look_alikes == [bug]
+    assert verify.judge(spec, spec.twin, caught.value.case) is None
+
+
+def test_twins_stay_inside_their_arrays():
+    """All twins over all batteries, compiled once more with numba's bounds checks."""
+    program = (
+        "from bnptopics import verify\n"
+        "n = 0\n"
+        "for spec in verify.specs():\n"
+        "    for case in verify.battery(spec):\n"
+        "        verify.run(spec.twin, case); n += 1\n"
+        "import numba, json\n"
+        "print(json.dumps([n, numba.config.BOUNDSCHECK]))\n"
+    )
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"] + "-bounds"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [sum(len(verify.battery(spec)) for spec in SPECS), 1]

@@ -63,6 +63,7 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
         "fast": WORDS | {"numpy", "numba", ".special"},
         "spec": spec,
         "cases": spec,  # the inputs of a spec, where they are long
+        "exercises": spec | {own + "spec"},
         "estimator": estimator,
     }
     return Rule(allowed[layer] | borrowed, {own} if layer == "__init__" else set()) if layer in allowed else None

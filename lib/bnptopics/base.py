@@ -8,6 +8,7 @@ import signal
 import tempfile
 import threading
 import zipfile
+import zlib
 from collections.abc import Iterator
 from numbers import Integral, Real
 from pathlib import Path
@@ -24,6 +25,17 @@ from tqdm.auto import tqdm
 from .corpus import Corpus
 
 FORMAT = 1
+# What reading a damaged zip archive, or one with other contents, may raise.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    KeyError,
+    ValueError,
+    TypeError,
+    EOFError,
+    AttributeError,
+)
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -114,7 +126,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             corpus = X.bags()
         else:
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
-            check_non_negative(X, type(self).__name__)
+            check_non_negative(X, f"{type(self).__name__}: X holds counts, which are whole numbers >= 0")
             names = getattr(self, "feature_names_in_", None)
             corpus = Corpus.from_counts(X, None if names is None else [str(name) for name in names])
         if reset:
@@ -214,7 +226,9 @@ def as_generator(random_state: int | np.random.Generator | None) -> np.random.Ge
     """A Generator from `random_state`: None for fresh entropy, an int >= 0 as a seed, a Generator as it is."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None or (isinstance(random_state, Integral) and random_state >= 0):
+    if random_state is None or (
+        type(random_state) is not bool and isinstance(random_state, Integral) and random_state >= 0
+    ):
         return np.random.default_rng(random_state)
     raise ValueError(f"random_state is {random_state!r}: give None, a whole number from 0, or a numpy Generator.")
 
@@ -239,10 +253,10 @@ def prior(name: str, value: float | ArrayLike, size: int, each: str) -> NDArray[
             f"{name} has shape {array.shape}: give a number, or an array of shape ({size},), one for {each}."
         )
     array = np.array(np.broadcast_to(array, (size,)), dtype=np.float64)
-    bad = ~(np.isfinite(array) & (array > 0))
+    bad = ~((array >= 1e-100) & (array <= 1e100))  # products of two priors must neither vanish nor overflow
     if bad.any():
         where = f"[{int(bad.argmax())}]" if np.ndim(value) else ""
-        raise ValueError(f"{name}{where} is {array[bad.argmax()]}: it must be above 0 and finite.")
+        raise ValueError(f"{name}{where} is {array[bad.argmax()]}: it must be above 0 and finite (1e-100 to 1e100).")
     return array
 
 
@@ -275,7 +289,7 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, json=np.array(json.dumps(record)), **arrays)
+            np.savez_compressed(file, json=np.array(json.dumps(record, default=lambda numpy: numpy.tolist())), **arrays)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
@@ -291,11 +305,11 @@ def load(path: str | os.PathLike) -> TopicModel:
         When the file is not such a model, is damaged, or was written in a newer format.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
         record = json.loads(str(arrays.pop("json")))
         written = record["format"]
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, AttributeError) as error:
+    except _DAMAGED as error:
         raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error}.") from error
     if written != FORMAT:
         raise ValueError(

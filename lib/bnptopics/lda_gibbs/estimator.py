@@ -124,7 +124,7 @@ class GibbsLDA(TopicModel):
         try:
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
-        except Exception:
+        except BaseException:  # Ctrl-C too
             vars(self).clear(), vars(self).update(earlier)
             raise
         self.alpha_, self.eta_ = alpha, eta

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..models.lda import dirichlet
 from .slides import Picture
@@ -182,17 +182,3 @@ def written_documents(
     return Picture(
         figure, f"{len(documents)} simulated documents, each word coloured by its topic. Proportions: {shares}."
     )
-
-
-@house_style()
-def lines(
-    x: ArrayLike, curves: dict[str, ArrayLike], xlabel: str, ylabel: str, alt: str, **axes_settings: object
-) -> Picture:
-    """Labelled curves over a common axis."""
-    figure = new_figure(7, 3)
-    axes = figure.add_subplot(xlabel=xlabel, ylabel=ylabel, **axes_settings)
-    for name, y in curves.items():
-        axes.plot(x, y, label=name)
-    if len(curves) > 1:
-        axes.legend()
-    return Picture(figure, alt)

@@ -235,3 +235,27 @@ def over_time(
         panel.axis("off")
     alt = f"Share of {len(topics)} topics in the addresses, {years[0]} to {years[-1]}. {'; '.join(peaks)}."
     return Picture(figure, alt)
+
+
+def most_of_their_time(year: NDArray[np.integer], doc_topic: NDArray[np.float64], n_topics: int) -> NDArray[np.intp]:
+    """The topics that belong most to their time: largest ratio of best decade to mean, ordered by best decade."""
+    decade = year // 10 * 10
+    shares = np.stack([doc_topic[decade == d].mean(axis=0) for d in np.unique(decade)])
+    chosen = np.argsort(-shares.max(axis=0) / shares.mean(axis=0), kind="stable")[:n_topics]
+    return chosen[np.argsort(shares[:, chosen].argmax(axis=0), kind="stable")]
+
+
+def telling_words(
+    topic_word: NDArray[np.float64], topic_mass: NDArray[np.float64], vocabulary: Sequence[str], n: int = 3
+) -> list[list[str]]:
+    """The words that tell a topic from the others: those that add most to its divergence (KL) from their mean.
+
+    Parameters
+    ----------
+    topic_word : (K, V)
+    topic_mass : (K,), sums to one
+    vocabulary : V words
+    """
+    overall = topic_mass @ topic_word
+    order = np.argsort(-topic_word * np.log(topic_word / overall), axis=1, kind="stable")[:, :n]
+    return [[vocabulary[v] for v in row] for row in order]

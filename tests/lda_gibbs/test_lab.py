@@ -1,0 +1,93 @@
+"""The lab: stubs and solutions go together, stubs are graded without a crash, solutions get full marks."""
+
+import ast
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from bnptopics.lda_gibbs import exercises
+
+LAB = Path(__file__).resolve().parents[2] / "notebooks" / "lda_gibbs.ipynb"
+each_exercise = pytest.mark.parametrize("exercise", exercises.EXERCISES, ids=lambda exercise: exercise.name)
+
+
+def stub(name: str) -> tuple[ast.FunctionDef, str]:
+    """The function of that name in the lab, and the source of the cell it stands in."""
+    cells = json.loads(LAB.read_text(encoding="utf-8"))["cells"]
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and f"def {name}(" in source:
+            return next(n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef) and n.name == name), source
+    raise AssertionError(f"the lab has no function {name}")
+
+
+@each_exercise
+def test_solution_gets_full_marks(exercise):
+    grade = exercise.grade(exercise.solution)
+    assert grade.full_marks, grade
+    assert f"{exercise.name}: {len(exercise.properties)} of {len(exercise.properties)}" in str(grade)
+
+
+@each_exercise
+def test_stub_has_the_arguments_of_the_solution_and_no_full_marks(exercise):
+    function, source = stub(exercise.name)
+    assert [a.arg for a in function.args.args] == list(inspect.signature(exercise.solution).parameters)
+    space: dict = {}
+    exec(compile(ast.Module([function], []), "lab", "exec"), space)
+    grade = exercise.grade(space[exercise.name])
+    assert not grade.full_marks
+    assert f".grade({exercise.name})" in source
+    assert exercise.name in exercise.task()
+
+
+@each_exercise
+def test_every_property_fails_some_answer(exercise):
+    """Each property is failed by an answer that is wrong in some way: none is there for show."""
+    wrong = [*WRONG[exercise.name], lambda *args: None]
+    failed = {name for answer in wrong for name, holds, _ in exercise.grade(answer).results if not holds}
+    assert failed == set(exercise.properties)
+
+
+def changes_its_argument(draws, a):
+    total = exercises.log_urn(draws, a)
+    a[0] += 1
+    return total
+
+
+def keeps_no_counts(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
+    exercises.sweep(words, doc_start, z, n_dk.copy(), n_vk.copy(), n_k.copy(), alpha, eta, uniforms)
+
+
+def raises(*args):
+    raise IndexError("no such topic")
+
+
+def too_long():
+    documents, alpha, eta, uniforms = exercises.telling_case()
+    return [[*documents[0], (1, 1), (1, 2)]], alpha, eta, [*uniforms, 0.5, 0.5]
+
+
+WRONG = {
+    "log_urn": [changes_its_argument, lambda draws, a: float(len(draws)), lambda draws, a: -float(draws[0])],
+    "sweep": [keeps_no_counts, exercises.SUSPECT, raises],
+    "telling_case": [too_long, lambda: ([[(0, 0)]], [1.0], [1.0], [1.0])],
+}
+
+
+def test_the_grader_says_why():
+    def wrong(draws, a):
+        return 0.0
+
+    grade = exercises.urn.grade(wrong)
+    assert (grade.points, grade.full_marks) == (2, False)
+    assert "the probabilities of all sequences of four draws sum to 81" in str(grade)
+
+
+def test_a_stub_is_told_that_it_is_not_written():
+    def unwritten(*args):
+        raise NotImplementedError
+
+    for exercise in exercises.EXERCISES:
+        assert {why for _, _, why in exercise.grade(unwritten).results} == {"not written yet"}

@@ -90,10 +90,9 @@ def one_draw(recording: Recording, vocabulary: Sequence[str], step: int) -> Pict
     edges = np.concatenate([[0], np.cumsum(conditional)])
     for topic, (low, high) in enumerate(pairwise(edges)):
         panels[2].barh(0, high - low, left=low, color=colours[topic], alpha=0.7, height=0.5)
-        if high - low > 0.05:
-            panels[2].text(
-                (low + high) / 2, 0, f"{names[topic]}  {high - low:.2f}", ha="center", va="center", fontsize=8
-            )
+        if high - low > 0.12:
+            share = f"{names[topic]} {high - low:.2f}"
+            panels[2].text((low + high) / 2, -0.5, share, ha="center", va="center", fontsize=8)
     panels[2].plot([u, u], [-0.42, 0.42], color=INK, linewidth=2)
     panels[2].text(u, 0.47, f"u = {u:.2f}", ha="center", va="bottom", fontsize=8)
     panels[2].set(xlim=(0, 1), ylim=(-0.7, 0.85), yticks=[], title="product, normalised, and the draw")
@@ -185,12 +184,12 @@ def mixing(matrix: NDArray[np.float64], exact: lda.Posterior, n_sweeps: int = 20
 
 
 @house_style()
-def traces(curves: dict[str, NDArray[np.float64]], n_tokens: int) -> Picture:
-    """log p(w, z) per token after each sweep, for several chains."""
+def traces(curves: dict[str, NDArray[np.float64]], n_tokens: int, first: int = 1) -> Picture:
+    """log p(w, z) per token after each sweep from the `first` on, for several chains."""
     figure = new_figure(7, 2.8)
     axes = figure.add_subplot(xlabel="sweep", ylabel="log p(w, z) per token")
     for name, values in curves.items():
-        axes.plot(np.arange(1, len(values) + 1), values / n_tokens, label=name, linewidth=1.2)
+        axes.plot(np.arange(first, len(values) + 1), values[first - 1 :] / n_tokens, label=name, linewidth=1.2)
     axes.legend()
     last = "; ".join(
         f"{name}: {values[0] / n_tokens:.2f} to {values[-1] / n_tokens:.3f}" for name, values in curves.items()

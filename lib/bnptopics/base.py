@@ -1,5 +1,6 @@
 """What all estimators share: the contract `TopicModel`, the loop of every fit, held-out scores, saving and loading."""
 
+import contextlib
 import hashlib
 import importlib
 import json
@@ -10,12 +11,13 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
@@ -71,9 +73,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def top_words(self, n: int = 10) -> list[list[str]]:
         """The `n` most probable words of each topic, best first; of equals, the one with the smaller id."""
         check_is_fitted(self)
-        if not isinstance(n, Integral) or n < 1:
-            raise ValueError(f"n is {n!r}: it must be a whole number from 1.")
-        order = np.argsort(-self.topic_word_, axis=1, kind="stable")[:, :n]
+        order = np.argsort(-self.topic_word_, axis=1, kind="stable")[:, : whole("n", n, 1)]
         return [[self.vocabulary_[v] for v in row] for row in order]
 
     def score(self, X: Corpus | ArrayLike, y: None = None) -> float:
@@ -98,6 +98,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ValueError
             When no document has two tokens.
         """
+        check_is_fitted(self)
         observed, scored = halves(self._as_corpus(X, reset=False))
         if not scored.n_tokens:
             raise ValueError("X has no document of two tokens or more: completion scores one half given the other.")
@@ -125,10 +126,13 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 self._check_vocabulary(X)
             corpus = X.bags()
         else:
+            columns = [str(name) for name in getattr(X, "columns", ())]
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
             check_non_negative(X, f"{type(self).__name__}: X holds counts, which are whole numbers >= 0")
             names = getattr(self, "feature_names_in_", None)
             corpus = Corpus.from_counts(X, None if names is None else [str(name) for name in names])
+            if columns and names is None and not reset:  # a data frame, after a fit on a Corpus
+                self._check_vocabulary(Corpus.from_counts(X, columns))
         if reset:
             if not corpus.n_tokens:
                 raise ValueError(
@@ -226,9 +230,8 @@ def as_generator(random_state: int | np.random.Generator | None) -> np.random.Ge
     """A Generator from `random_state`: None for fresh entropy, an int >= 0 as a seed, a Generator as it is."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if random_state is None or (
-        type(random_state) is not bool and isinstance(random_state, Integral) and random_state >= 0
-    ):
+    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool) and random_state >= 0
+    if random_state is None or is_seed:
         return np.random.default_rng(random_state)
     raise ValueError(f"random_state is {random_state!r}: give None, a whole number from 0, or a numpy Generator.")
 
@@ -240,13 +243,25 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def threads(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` asks for: None means 1, -1 all cores, -2 all but one, as in scikit-learn."""
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ValueError(f"n_jobs is {n_jobs!r}: give None, a number of threads from 1, or -1 for all cores.")
+    return effective_n_jobs(int(n_jobs))
+
+
 def prior(name: str, value: float | ArrayLike, size: int, each: str) -> NDArray[np.float64]:
     """A Dirichlet parameter as an array: a scalar holds for each component, an array has one entry for each.
 
     Never the sum over components: `alpha=0.1` is 0.1 for each topic.
     """
-    array = np.asarray(value)
-    if array.dtype.kind not in "iuf" or (isinstance(value, Real) and isinstance(value, bool)):
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.array("")
+    if array.dtype.kind not in "iuf":
         raise ValueError(f"{name} is {value!r}: give a number above 0, or one for {each}.")
     if array.ndim and array.shape != (size,):
         raise ValueError(
@@ -276,16 +291,20 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
     """
     path = Path(path)
     arrays: dict[str, NDArray] = {}
+    params = model.get_params(deep=False)
     record = {
         "format": FORMAT,
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
-        "params": {name: _encode(value, f"param.{name}", arrays) for name, value in model.get_params(False).items()},
-        "state": {
-            name: _encode(value, f"state.{name}", arrays)
-            for name, value in vars(model).items()
-            if name not in model.get_params(False)
-        },
+        "params": {name: _encode(value, f"param.{name}", arrays) for name, value in params.items()},
+        "state": {},
     }
+    for name, value in vars(model).items():
+        if name not in params:
+            # A Generator given as `random_state` stays the one that the fit goes on drawing from.
+            shared = [
+                param for param, given in params.items() if isinstance(given, np.random.Generator) and given is value
+            ]
+            record["state"][name] = {"param": shared[0]} if shared else _encode(value, f"state.{name}", arrays)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -316,11 +335,19 @@ def load(path: str | os.PathLike) -> TopicModel:
             f"{os.fspath(path)} has format {written}, and this version of bnptopics reads {FORMAT}: update it."
         )
     module, _, name = record["class"].rpartition(".")
-    cls = getattr(importlib.import_module(module), name) if module.startswith("bnptopics.") else None
+    cls = None
+    if module.startswith("bnptopics."):
+        with contextlib.suppress(ImportError):
+            cls = getattr(importlib.import_module(module), name, None)
     if not (isinstance(cls, type) and issubclass(cls, TopicModel)):
         raise ValueError(f"{os.fspath(path)} holds a {record['class']}, which is not a topic model of bnptopics.")
-    model: Self = cls(**{name: _decode(value, arrays) for name, value in record["params"].items()})
-    vars(model).update({name: _decode(value, arrays) for name, value in record["state"].items()})
+    try:
+        params = {name: _decode(value, arrays, {}) for name, value in record["params"].items()}
+        state = {name: _decode(value, arrays, params) for name, value in record["state"].items()}
+    except _DAMAGED as error:
+        raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error} is missing.") from error
+    model = cls(**params)
+    vars(model).update(state)
     return model
 
 
@@ -342,12 +369,14 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
     raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
 
 
-def _decode(value: Any, arrays: dict[str, NDArray]) -> Any:
+def _decode(value: Any, arrays: dict[str, NDArray], params: dict[str, Any]) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
     if kind == "array":
         return arrays[content]
+    if kind == "param":
+        return params[content]
     if kind == "objects":
         return np.array(content, dtype=object)
     if kind == "tuple":

@@ -5,11 +5,11 @@ from types import ModuleType
 from typing import Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import TopicModel, as_generator, digest, iterate, prior, whole
+from ..base import TopicModel, as_generator, digest, iterate, prior, threads, whole
 from ..corpus import Corpus
 
 # Folding in a document: sweeps over its tokens, and how many of them come before the first that counts.
@@ -116,7 +116,7 @@ class GibbsLDA(TopicModel):
         """
         n_topics = whole("n_topics", self.n_topics, 1)
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
-        whole("burn_in", self.burn_in, 0), whole("thin", self.thin, 1)
+        whole("burn_in", self.burn_in, 0), whole("thin", self.thin, 1), threads(self.n_jobs)
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
@@ -158,6 +158,7 @@ class GibbsLDA(TopicModel):
         """
         check_is_fitted(self)
         n_sweeps = whole("n_sweeps", n_sweeps, 1)
+        whole("burn_in", self.burn_in, 0), whole("thin", self.thin, 1)
         corpus = self._as_corpus(X, reset=False)
         if len(corpus.words) != len(self.z_) or digest(self._renamed(corpus)) != self._corpus_digest:
             raise ValueError(
@@ -193,7 +194,7 @@ class GibbsLDA(TopicModel):
         def fold_in(part: Corpus) -> NDArray[np.int64]:
             return kernels.fold_in(part.words, part.doc_start, topic_word, self.alpha_, uniforms, FOLD_IN_BURN_IN)
 
-        n_jobs = min(effective_n_jobs(self.n_jobs), corpus.n_documents)
+        n_jobs = min(threads(self.n_jobs), corpus.n_documents)
         parts = [corpus[part] for part in np.array_split(np.arange(corpus.n_documents), n_jobs)]
         totals = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fold_in)(part) for part in parts)
         n_kept = FOLD_IN_SWEEPS - FOLD_IN_BURN_IN

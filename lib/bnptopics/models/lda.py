@@ -189,9 +189,8 @@ def document_posterior(words: ArrayLike, topic_word: ArrayLike, alpha: ArrayLike
     alpha : (K,) float > 0
     """
     words, phi, alpha = np.asarray(words), np.asarray(topic_word, np.float64), np.asarray(alpha, np.float64)
-    states = np.indices((len(alpha),) * len(words)).reshape(len(words), -1).T
+    states = np.indices((len(alpha),) * len(words)).reshape(len(words), len(alpha) ** len(words)).T
     counts = np.stack([(states == k).sum(axis=1) for k in range(len(alpha))], axis=1)
-    # Without tokens there is one state, the empty one.
     log_p = np.sum(gammaln(counts + alpha) - gammaln(alpha), axis=1)
     log_p += gammaln(alpha.sum()) - gammaln(len(words) + alpha.sum())
     log_p += np.log(phi[states, words]).sum(axis=1)

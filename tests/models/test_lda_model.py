@@ -311,9 +311,9 @@ def test_urn_scheme_equals_the_ratio_of_beta_functions():
         assert urn_scheme == pytest.approx(closed_form(words, doc_start, z, alpha, eta), abs=1e-12)
 
 
-@checks("eq-story-joint")
+@checks("eq-gibbs-factors", source="Faleiros & Lopes (3.4)-(3.9), with their errata")
 def test_collapsed_joint_is_the_integral_of_the_complete_joint():
-    """Three-dimensional Gauss-Jacobi quadrature, exact for these integrands."""
+    """Three-dimensional Gauss-Jacobi quadrature, exact for these integrands, and a product of one-dimensional ones."""
     alpha, eta = np.array([1.2, 1.5]), np.array([1.4, 1.1])
     for words, z in [((0, 1, 0), (0, 1, 1)), ((1, 1, 0, 1), (1, 1, 0, 1)), ((0, 0), (0, 0))]:
 
@@ -324,6 +324,12 @@ def test_collapsed_joint_is_the_integral_of_the_complete_joint():
         integral = prior_mean(likelihood, alpha, eta)
         collapsed = lda.collapsed_log_joint(words, [0, len(words)], z, alpha, eta)
         assert math.log(integral) == pytest.approx(collapsed, abs=1e-11)
+        (thetas, of_theta), (rows, of_row) = nodes(alpha), nodes(eta)
+        factors = [of_theta @ np.prod(thetas ** np.bincount(z, minlength=2), axis=1)]
+        for k in range(2):
+            n_v = np.bincount(np.array(words)[np.array(z) == k], minlength=2)
+            factors.append(of_row @ np.prod(rows**n_v, axis=1))
+        assert math.prod(factors) == pytest.approx(integral, rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- the exact posterior
@@ -505,3 +511,8 @@ def test_document_of_one_token():
     joint = ALPHA / ALPHA.sum() * PHI[:, 2]
     np.testing.assert_allclose(exact.probability, joint / joint.sum(), rtol=1e-13, atol=0)
     assert exact.log_evidence == pytest.approx(math.log(joint.sum()), abs=1e-14)
+
+
+def test_document_posterior_refuses_too_many_states():
+    with pytest.raises(ValueError, match="2 topics and 30 tokens make 1,073,741,824 states; exact enumeration"):
+        lda.document_posterior([0] * 30, PHI, ALPHA)

@@ -125,6 +125,14 @@ def tokens(doc_start: ArrayLike) -> list[tuple[int, int]]:
     return [(d, n) for d in range(len(bounds) - 1) for n in range(bounds[d], bounds[d + 1])]
 
 
+def _refuse_too_many(n_topics: int, n_tokens: int) -> None:
+    if n_topics**n_tokens > MAX_STATES:
+        raise ValueError(
+            f"{n_topics} topics and {n_tokens} tokens make {n_topics**n_tokens:,} states; exact enumeration stops at "
+            f"{MAX_STATES:,}. Take fewer tokens or topics."
+        )
+
+
 def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> Posterior:
     """The exact posterior p(z | w, alpha, eta) by enumerating all K**N assignments (LDA-4).
 
@@ -137,11 +145,7 @@ def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: Arr
     """
     words, alpha, eta = np.asarray(words), np.asarray(alpha, np.float64), np.asarray(eta, np.float64)
     n_topics, n_tokens = len(alpha), len(words)
-    if n_topics**n_tokens > MAX_STATES:
-        raise ValueError(
-            f"{n_topics} topics and {n_tokens} tokens make {n_topics**n_tokens:,} states; exact enumeration stops at "
-            f"{MAX_STATES:,}. Take fewer tokens or topics."
-        )
+    _refuse_too_many(n_topics, n_tokens)
     states = np.zeros((1, 0), dtype=np.int32)
     log_p = np.zeros(1)
     for d, n in tokens(doc_start):
@@ -187,8 +191,14 @@ def document_posterior(words: ArrayLike, topic_word: ArrayLike, alpha: ArrayLike
     topic_word : (K, V) float
         Rows sum to one.
     alpha : (K,) float > 0
+
+    Raises
+    ------
+    ValueError
+        When there are more than `MAX_STATES` states.
     """
     words, phi, alpha = np.asarray(words), np.asarray(topic_word, np.float64), np.asarray(alpha, np.float64)
+    _refuse_too_many(len(alpha), len(words))
     states = np.indices((len(alpha),) * len(words)).reshape(len(words), len(alpha) ** len(words)).T
     counts = np.stack([(states == k).sum(axis=1) for k in range(len(alpha))], axis=1)
     log_p = np.sum(gammaln(counts + alpha) - gammaln(alpha), axis=1)

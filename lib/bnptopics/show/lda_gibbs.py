@@ -143,7 +143,14 @@ def against_exact(exact: lda.Posterior, visited: NDArray[np.int64], n_sweeps: in
         ylabel="probability", ylim=(0, max(0.5, 1.15 * share.max())), xlabel="assignment of the tokens"
     )
     axes.bar(range(n_states), exact.probability[order], color=COLOURS[5], alpha=0.55, label="exact posterior")
-    axes.plot(range(n_states), share[order], "o", color=COLOURS[1], markersize=6, label=f"share of {n_sweeps:,} sweeps")
+    axes.plot(
+        range(n_states),
+        share[order],
+        "o",
+        color=COLOURS[1],
+        markersize=6,
+        label=f"share of {n_sweeps:,} sweep{'s' * (n_sweeps > 1)}",
+    )
     labels = ["".join(TOPIC_NAMES[k] for k in exact.states[i]) for i in order]
     axes.set_xticks(range(n_states), labels, fontsize=8, rotation=90 if n_states > 12 else 0)
     axes.legend(title=f"total variation distance {distance:.3f}", alignment="left")

@@ -14,7 +14,6 @@ _HOME = {
 }
 _MODULES = ("datasets", "models", "show", "verify")
 
-__version__ = version("bnptopics")
 __all__ = [*_HOME, *_MODULES]
 
 
@@ -23,6 +22,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(f"bnptopics.{_HOME[name]}"), name)
     if name in _MODULES:
         return importlib.import_module(f"bnptopics.{name}")
+    if name == "__version__":
+        return version("bnptopics")
     raise AttributeError(f"module 'bnptopics' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 

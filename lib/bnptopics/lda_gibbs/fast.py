@@ -13,7 +13,7 @@ from numba import njit
 
 # Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
 _REORDERED = {"reassoc", "contract"}
-_BLOCK = 32
+_BLOCK = 16
 
 
 @njit(cache=True, nogil=True)

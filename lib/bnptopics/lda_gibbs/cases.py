@@ -121,6 +121,29 @@ def walk_fold_in(case: Case, choose: Choose) -> None:
                 topics[n : n + 1] = [k]
 
 
+def _aimed_fold_in(
+    documents: list[list[int]],
+    topic_word: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    targets: list[tuple[int, float]],
+    n_sweeps: int,
+    burn_in: int,
+) -> Case:
+    """Arguments of a fold-in whose uniforms send the longest document's tokens where the targets say."""
+    longest = max(documents, key=len)
+    uniforms = np.zeros((len(longest), n_sweeps))
+
+    def choose(i: int, weights: NDArray) -> int:
+        uniforms.flat[i], k = small.aim(weights, targets[i])
+        return k
+
+    shared = {"topic_word": topic_word, "alpha": alpha, "uniforms": uniforms, "burn_in": burn_in}
+    walk_fold_in({"words": longest, "doc_start": [0, len(longest)]} | shared, choose)
+    words = np.array([v for document in documents for v in document], dtype=np.int32)
+    doc_start = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
+    return {"words": words, "doc_start": doc_start} | shared
+
+
 @st.composite
 def new_documents(draw: st.DrawFn) -> Case:
     """Documents to fold in: uniforms are aimed for the longest, and no other may come near a tie."""
@@ -134,34 +157,13 @@ def new_documents(draw: st.DrawFn) -> Case:
     documents = draw(small.documents(st.integers(0, vocab_size - 1)))
     longest = max(documents, key=len)
     targets = draw(st.lists(small.aims(n_topics), min_size=len(longest) * n_sweeps, max_size=len(longest) * n_sweeps))
-    uniforms = np.zeros((len(longest), n_sweeps))
-
-    def choose(i: int, weights: NDArray) -> int:
-        uniforms.flat[i], k = small.aim(weights, targets[i])
-        return k
-
-    one = {
-        "words": longest,
-        "doc_start": [0, len(longest)],
-        "alpha": alpha,
-        "topic_word": topic_word,
-        "uniforms": uniforms,
-    }
-    walk_fold_in(one, choose)
-    case = {
-        "words": np.array([v for document in documents for v in document], dtype=np.int32),
-        "doc_start": np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64),
-        "topic_word": np.ascontiguousarray(topic_word),
-        "alpha": alpha,
-        "uniforms": uniforms,
-        "burn_in": burn_in,
-    }
+    case = _aimed_fold_in(documents, np.ascontiguousarray(topic_word), alpha, targets, n_sweeps, burn_in)
     near = [np.inf]
 
     def margin(i: int, weights: NDArray) -> int:
-        bounds = np.cumsum(weights) / weights.sum()
-        near.append(np.abs(bounds[:-1] - uniforms.flat[i]).min(initial=np.inf))
-        return reference.draw(weights, uniforms.flat[i])
+        bounds, uniform = np.cumsum(weights) / weights.sum(), case["uniforms"].flat[i]
+        near.append(np.abs(bounds[:-1] - uniform).min(initial=np.inf))
+        return reference.draw(weights, uniform)
 
     walk_fold_in(case, margin)
     assume(min(near) > 1e-9)
@@ -189,6 +191,42 @@ def smallest_states() -> Iterator[Case]:
                         yield with_uniforms(case, list(targets))
 
 
+def large_states() -> Iterator[Case]:
+    """Twenty states of some forty tokens, with 5 to 100 topics: the sizes at which programs change their loops."""
+    rng = np.random.default_rng(0)
+    for n_topics in (5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 80, 97, 100, 100):
+        vocab_size = int(rng.integers(2, 30))
+        documents = [
+            list(
+                zip(
+                    rng.integers(0, vocab_size, length).tolist(),
+                    rng.integers(0, n_topics, length).tolist(),
+                    strict=True,
+                )
+            )
+            for length in rng.integers(0, 20, 4)
+        ]
+        alpha, eta = 10 ** rng.uniform(-2, 1, n_topics), 10 ** rng.uniform(-2, 1, vocab_size)
+        case = state(documents, alpha.tolist(), eta.tolist())
+        yield with_uniforms(case, _random_targets(rng, n_topics, len(case["words"])))
+
+
+def _random_targets(rng: np.random.Generator, n_topics: int, size: int) -> list[tuple[int, float]]:
+    """Aims at topics drawn evenly, beside one or the other end of their interval."""
+    distances = [sign * 10.0**-power for sign in (-1, 1) for power in (3, 4, 6)]
+    return [(int(rng.integers(n_topics)), float(rng.choice(distances))) for _ in range(size)]
+
+
+def large_new_documents() -> Iterator[Case]:
+    """Single documents to fold in, with 5 to 100 topics."""
+    rng = np.random.default_rng(1)
+    for n_topics in (5, 8, 15, 16, 17, 31, 32, 33, 64, 65, 100):
+        topic_word = lda.dirichlet(rng, np.full(12, 0.5), n_topics).T
+        words, alpha = rng.integers(0, 12, 15).astype(np.int32), 10 ** rng.uniform(-2, 1, n_topics)
+        targets = _random_targets(rng, n_topics, 30)
+        yield _aimed_fold_in([words.tolist()], np.ascontiguousarray(topic_word), alpha, targets, n_sweeps=2, burn_in=1)
+
+
 def simpler_states(case: Case) -> Iterator[Case]:
     """A state with less: without a token, a topic or a word; documents merged; priors one; z zero; plain uniforms."""
     words, doc_start, z, alpha, eta, uniforms = (
@@ -200,6 +238,9 @@ def simpler_states(case: Case) -> Iterator[Case]:
     def build(documents: list, alpha: NDArray, eta: NDArray, uniforms: NDArray) -> Case:
         return state(documents, list(alpha), list(eta)) | {"uniforms": np.array(uniforms, dtype=np.float64)}
 
+    for d in range(len(documents) if len(documents) > 1 else 0):
+        rest = np.delete(uniforms, np.arange(bounds[d], bounds[d + 1]))
+        yield build(documents[:d] + documents[d + 1 :], alpha, eta, rest)
     for d, n in reversed(lda.tokens(doc_start)):
         fewer = [document[:] for document in documents]
         del fewer[d][n - bounds[d]]
@@ -251,7 +292,7 @@ def explain(case: Case, difference: Difference) -> str:
     words, doc_start, z = case["words"], case["doc_start"], case["z"]
     lines = []  # word/topic before the call
     for d, (start, stop) in enumerate(itertools.pairwise(doc_start)):
-        tokens = " ".join(f"{WORDS[v]}/{TOPICS[k]}" for v, k in zip(words[start:stop], z[start:stop], strict=True))
+        tokens = " ".join(f"{_word(v)}/{_topic(k)}" for v, k in zip(words[start:stop], z[start:stop], strict=True))
         lines.append(f"document {d + 1}: {tokens or '(empty)'}")
     lines.append(f"alpha = {_numbers(case['alpha'])}, eta = {_numbers(case['eta'])}")
     step = difference.step
@@ -260,11 +301,19 @@ def explain(case: Case, difference: Difference) -> str:
     d = int(np.searchsorted(doc_start, step.token, "right")) - 1
     weights = _exact_weights(case, step.token)
     lines += [
-        f"token {step.token - doc_start[d] + 1} of document {d + 1}, {WORDS[words[step.token]]!r}: "
-        f"weights {' : '.join(TOPICS[: len(weights)])} = {_ratio(weights)}, u = {_number(step.uniform)}",
-        f"the topic should be {TOPICS[step.expected]}; the kernel drew {TOPICS[step.returned]}.",
+        f"token {step.token - doc_start[d] + 1} of document {d + 1}, {_word(words[step.token])!r}: "
+        f"weights {' : '.join(map(_topic, range(len(weights))))} = {_ratio(weights)}, u = {_number(step.uniform)}",
+        f"the topic should be {_topic(step.expected)}; the kernel drew {_topic(step.returned)}.",
     ]
     return "\n".join(lines)
+
+
+def _word(v: int) -> str:
+    return WORDS[v] if v < len(WORDS) else f"word{v}"
+
+
+def _topic(k: int) -> str:
+    return TOPICS[k] if k < len(TOPICS) else f"T{k}"
 
 
 def _exact_weights(case: Case, token: int) -> list[Fraction]:

@@ -63,6 +63,7 @@ sweep = Spec(
     invariants=[counts_are_those_of_z],
     checks=[leaves_the_posterior_as_it_is],
     small=cases.smallest_states,
+    large=cases.large_states,
     simplify=cases.simpler_states,
     explain=cases.explain,
     planted={
@@ -99,6 +100,10 @@ sweep = Spec(
         "skips the last token of every document": (
             "        for n in range(doc_start[d], doc_start[d + 1]):\n            v, k",
             "        for n in range(doc_start[d], doc_start[d + 1] - 1):\n            v, k",
+        ),
+        "looks at the first sixteen topics only": (
+            '    return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))\n',
+            '    return min(int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right")), 15)\n',
         ),
         "takes the most probable topic": ("k = draw(weights, uniforms[n])", "k = int(np.argmax(weights))"),
     },
@@ -328,6 +333,7 @@ def follows_the_exact_chain(kernel: Kernel) -> None:
 fold_in = Spec(
     "lda_gibbs.fold_in",
     inputs=cases.new_documents(),
+    large=cases.large_new_documents,
     agree={"result": exact},
     invariants=[totals_are_sweeps_times_length],
     checks=[follows_the_exact_chain],

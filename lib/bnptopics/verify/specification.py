@@ -203,6 +203,9 @@ class Spec:
         catch some.
     small : function () -> iterable of dicts
         The smallest inputs in order of size, tried before any are drawn.
+    large : function () -> iterable of dicts
+        A few inputs of realistic size, tried last: for what only happens beyond the small ones, such as a loop over
+        blocks of topics that goes wrong in its second block.
     simplify : function (case) -> iterable of dicts
         Simpler variants of a failing case, tried in turn.
     explain : function (case, difference) -> str
@@ -218,6 +221,7 @@ class Spec:
     checks: list[Callable[[Kernel], None]] = field(default_factory=list)
     planted: dict[str, tuple[str, str]] = field(default_factory=dict)
     small: Callable[[], Iterable[Case]] = tuple
+    large: Callable[[], Iterable[Case]] = tuple
     simplify: Callable[[Case], Iterable[Case]] = lambda case: ()
     explain: Callable[[Case, Difference], str] = lambda case, difference: f"{difference.what}."
 

@@ -1,8 +1,9 @@
 """The numba twin of `reference`: same names, same arguments, same results.
 
 Three changes make `sweep` fast. What the weights of a document share, (n_dk + alpha) / (n_k + sum(eta)), is kept for
-all topics and mended only where a count changes. A token that stays where it was writes nothing: its own topic is left
-out of the vectorised pass and weighed apart. The draw skips whole blocks of topics before it looks at single ones.
+all topics and mended only where a count changes. The topic a token has is weighed apart, so that its counts need no
+change first, and since most tokens stay where they are, it is looked at first: the pass over all topics returns the
+sums on both sides of it, and only a token that moves is searched for. The search skips whole blocks of topics.
 Sums are rounded in another order, so a drawn topic may differ only when a uniform lies within rounding of a boundary.
 """
 
@@ -42,11 +43,9 @@ def _sum_of_block(weights, start):
 
 
 @njit(cache=True, nogil=True)
-def _search(weights, target):
-    """The first topic whose cumulative weight exceeds `target`: whole blocks first, then one by one."""
+def _search(weights, k, below, target):
+    """The first topic from `k` on whose cumulative weight exceeds `target`; those before `k` weigh `below`."""
     last = len(weights) - 1
-    k = 0
-    below = 0.0
     while k + _BLOCK <= last:
         block = _sum_of_block(weights, k)
         if below + block > target:
@@ -62,19 +61,19 @@ def _search(weights, target):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _weigh_others(shared, n_vk_v, eta_v, own, weights):
-    """Fill the weights of all topics but `own`, and return their sum."""
-    total = 0.0
+    """Fill the weights of all topics but `own`, and return the sums of those before and after it."""
+    before = after = 0.0
     for k in range(len(weights)):
         weight = shared[k] * (n_vk_v[k] + eta_v)
-        weight = 0.0 if k == own else weight
         weights[k] = weight
-        total += weight
-    return total
+        before += weight if k < own else 0.0
+        after += weight if k > own else 0.0
+    return before, after
 
 
 @njit(cache=True, nogil=True)
 def sweep(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
-    """Shared factors kept, own topic weighed apart, blockwise search; z and all counts exactly equal off ties."""
+    """Shared factors kept, own topic weighed apart and tried first; z and all counts exactly equal off ties."""
     n_topics = len(alpha)
     eta_sum = eta.sum()
     reciprocal = 1.0 / (n_k + eta_sum)
@@ -86,9 +85,14 @@ def sweep(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
             shared[k] = (n_d[k] + alpha[k]) * reciprocal[k]
         for n in range(doc_start[d], doc_start[d + 1]):
             n_v, eta_v, own = n_vk[words[n]], eta[words[n]], np.int64(z[n])
-            total = _weigh_others(shared, n_v, eta_v, own, weights)
+            before, after = _weigh_others(shared, n_v, eta_v, own, weights)
             weights[own] = (n_d[own] - 1 + alpha[own]) * (n_v[own] - 1 + eta_v) / (n_k[own] - 1 + eta_sum)
-            k = _search(weights, uniforms[n] * (total + weights[own]))
+            target = uniforms[n] * (before + weights[own] + after)
+            k = own
+            if target < before:
+                k = _search(weights, 0, 0.0, target)
+            elif target >= before + weights[own]:
+                k = _search(weights, own, before, target)
             if k != own:
                 z[n] = k
                 n_d[own] -= 1
@@ -173,7 +177,7 @@ def fold_in(words, doc_start, topic_word, alpha, uniforms, burn_in):
                 if s > 0:
                     counts[topics[n]] -= 1
                 mass = _weigh_document(counts, alpha, topic_word[words[doc_start[d] + n]], weights)
-                k = _search(weights, uniforms[n, s] * mass)
+                k = _search(weights, 0, 0.0, uniforms[n, s] * mass)
                 topics[n] = k
                 counts[k] += 1
             if s >= burn_in:

@@ -144,6 +144,19 @@ def _aimed_fold_in(
     return {"words": words, "doc_start": doc_start} | shared
 
 
+def fold_in_margin(case: Case) -> float:
+    """Least distance of a uniform from a boundary along the reference's path, over all documents."""
+    near = [np.inf]
+
+    def choose(i: int, weights: NDArray) -> int:
+        bounds, uniform = np.cumsum(weights) / weights.sum(), case["uniforms"].flat[i]
+        near.append(np.abs(bounds[:-1] - uniform).min(initial=np.inf))
+        return reference.draw(weights, uniform)
+
+    walk_fold_in(case, choose)
+    return float(min(near))
+
+
 @st.composite
 def new_documents(draw: st.DrawFn) -> Case:
     """Documents to fold in: uniforms are aimed for the longest, and no other may come near a tie."""
@@ -158,15 +171,7 @@ def new_documents(draw: st.DrawFn) -> Case:
     longest = max(documents, key=len)
     targets = draw(st.lists(small.aims(n_topics), min_size=len(longest) * n_sweeps, max_size=len(longest) * n_sweeps))
     case = _aimed_fold_in(documents, np.ascontiguousarray(topic_word), alpha, targets, n_sweeps, burn_in)
-    near = [np.inf]
-
-    def margin(i: int, weights: NDArray) -> int:
-        bounds, uniform = np.cumsum(weights) / weights.sum(), case["uniforms"].flat[i]
-        near.append(np.abs(bounds[:-1] - uniform).min(initial=np.inf))
-        return reference.draw(weights, uniform)
-
-    walk_fold_in(case, margin)
-    assume(min(near) > 1e-9)
+    assume(fold_in_margin(case) > 1e-9)
     return case
 
 
@@ -192,7 +197,7 @@ def smallest_states() -> Iterator[Case]:
 
 
 def large_states() -> Iterator[Case]:
-    """Twenty states of some forty tokens, with 5 to 100 topics: the sizes at which programs change their loops."""
+    """States with 5 to 100 topics, the sizes at which programs change their loops; and a few large otherwise."""
     rng = np.random.default_rng(0)
     for n_topics in (5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 80, 97, 100, 100):
         vocab_size = int(rng.integers(2, 30))
@@ -209,6 +214,14 @@ def large_states() -> Iterator[Case]:
         alpha, eta = 10 ** rng.uniform(-2, 1, n_topics), 10 ** rng.uniform(-2, 1, vocab_size)
         case = state(documents, alpha.tolist(), eta.tolist())
         yield with_uniforms(case, _random_targets(rng, n_topics, len(case["words"])))
+    for documents, alpha, eta in (
+        ([[(0, 0)] * 300], [1.0, 1.0], [1.0]),  # counts that overflow a byte
+        ([[(0, 0), (1, 299)], [(1, 150)]], [0.1] * 300, [1.0, 0.5]),
+        ([[(d % 2, d % 3), (1, 0)] for d in range(9)], [0.5, 1.0, 2.0], [0.3, 1.0]),
+        ([[(0, 0), (1, 1), (0, 2)]], [50.0, 1.0, 80.0], [20.0, 60.0]),
+    ):
+        case = state(documents, alpha, eta)
+        yield with_uniforms(case, _random_targets(rng, len(alpha), len(case["words"])))
 
 
 def _random_targets(rng: np.random.Generator, n_topics: int, size: int) -> list[tuple[int, float]]:

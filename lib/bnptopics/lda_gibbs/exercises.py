@@ -103,7 +103,7 @@ def _keeps_the_counts(answer: Any) -> None:
         cases.state([[(0, 0), (1, 1)], [(1, 0)]], [1.0, 2.0], [1.0, 0.5]), [(1, 0.0), (0, 0.0), (1, 0.0)]
     )
     answer(*case.values())
-    spec.counts_are_those_of_z(case, case, None)
+    spec.counts_are_those_of_z(case, case, None, 0.0)
 
 
 def _is_the_sweep(answer: Any) -> None:

@@ -16,7 +16,7 @@ ROUNDING = close(rtol=1e-12, atol=1e-15, because="a handful of products and sums
 # ----------------------------------------------------------------------------------------------------------- sweep
 
 
-def counts_are_those_of_z(before: Case, after: Case, result: object) -> None:
+def counts_are_those_of_z(before: Case, after: Case, result: object, tolerance: float) -> None:
     """After a sweep the counts are exactly what counting `z` gives, and `z` holds topics."""
     n_topics = len(after["alpha"])
     assert ((after["z"] >= 0) & (after["z"] < n_topics)).all(), "z holds something that is not a topic"
@@ -50,8 +50,9 @@ def leaves_the_posterior_as_it_is(kernel: Kernel) -> None:
     """The kernel's own transition matrix P has pi P = pi with pi enumerated, and takes every state to every other."""
     for corpus in EXACT_CORPORA:
         matrix, posterior = sweep_matrix(kernel, corpus)
-        assert np.abs(posterior.probability @ matrix - posterior.probability).max() < 1e-12
-        assert matrix.min() > 0
+        off = np.abs(posterior.probability @ matrix - posterior.probability).max()
+        assert off < 1e-12, f"pi P differs from pi by {off:.1e}: the posterior does not stay as it is"
+        assert matrix.min() > 0, "some state cannot be reached from some other in one sweep"
 
 
 sweep = Spec(
@@ -149,9 +150,9 @@ def is_the_ratio_of_joints(kernel: Kernel) -> None:
         np.testing.assert_allclose(kernel(*corpus.values(), token), probability / probability.sum(), rtol=1e-10, atol=0)
 
 
-def sums_to_one(before: Case, after: Case, result: NDArray) -> None:
+def sums_to_one(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
     """Probabilities are positive and sum to one."""
-    assert np.all(result > 0) and abs(np.sum(result) - 1) < 1e-12, f"{result} is not a distribution"
+    assert np.all(result > 0) and abs(np.sum(result) - 1) < tolerance, f"{result} is not a distribution"
 
 
 full_conditional = Spec(
@@ -249,14 +250,14 @@ def predicts_the_next_word(kernel: Kernel) -> None:
         np.testing.assert_allclose(phi[:, k], joint / joint.sum(), rtol=1e-12, atol=0)
 
 
-def rows_sum_to_one(before: Case, after: Case, result: NDArray) -> None:
+def rows_sum_to_one(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
     """A distribution over topics for each document."""
-    assert np.abs(np.sum(result, axis=1) - 1).max() < 1e-12, "a row does not sum to one"
+    assert np.abs(np.sum(result, axis=1) - 1).max() < tolerance, "a row does not sum to one"
 
 
-def columns_sum_to_one(before: Case, after: Case, result: NDArray) -> None:
+def columns_sum_to_one(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
     """A distribution over words for each topic."""
-    assert np.abs(np.sum(result, axis=0) - 1).max() < 1e-12, "a column does not sum to one"
+    assert np.abs(np.sum(result, axis=0) - 1).max() < tolerance, "a column does not sum to one"
 
 
 doc_topic = Spec(
@@ -292,7 +293,7 @@ topic_word = Spec(
 # --------------------------------------------------------------------------------------------------------- fold-in
 
 
-def totals_are_sweeps_times_length(before: Case, after: Case, result: NDArray) -> None:
+def totals_are_sweeps_times_length(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
     """Every counted sweep counts every token once."""
     counted = before["uniforms"].shape[1] - before["burn_in"]
     assert np.array_equal(np.sum(result, axis=1), counted * np.diff(before["doc_start"])), (
@@ -300,7 +301,7 @@ def totals_are_sweeps_times_length(before: Case, after: Case, result: NDArray) -
     )
 
 
-@checks("eq-gibbs-fold-in", source="Griffiths & Steyvers (2004), with topics fixed")
+@checks("eq-gibbs-fold-in")
 def follows_the_exact_chain(kernel: Kernel) -> None:
     """The law of the totals equals the one computed from the document's exact posterior, for one and for two sweeps."""
     alpha = np.array([0.5, 1.2])
@@ -334,6 +335,7 @@ fold_in = Spec(
     "lda_gibbs.fold_in",
     inputs=cases.new_documents(),
     large=cases.large_new_documents,
+    margin=cases.fold_in_margin,
     agree={"result": exact},
     invariants=[totals_are_sweeps_times_length],
     checks=[follows_the_exact_chain],

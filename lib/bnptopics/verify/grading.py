@@ -59,7 +59,7 @@ class Exercise:
             try:
                 holds(answer)
                 results.append((name, True, ""))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 results.append((name, False, _reason(error)))
         return Grade(self.name, results)
 
@@ -69,7 +69,7 @@ class Exercise:
         return f'{signature}\n    """{inspect.getdoc(self.solution)}"""'
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     if isinstance(error, NotImplementedError) or "raised NotImplementedError" in str(error):
         return "not written yet"
     text = str(error).strip()

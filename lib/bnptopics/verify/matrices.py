@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .checking import battery, judge, run
 from .planting import plant
-from .specification import Kernel, Spec
+from .specification import SUM_TOLERANCE, Kernel, Spec
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def kernel_checks(spec: Spec) -> dict[str, Callable[[Kernel], None]]:
         def check(kernel: Kernel) -> None:
             for case in battery(spec):
                 args, result = run(kernel, case)
-                invariant(case, args, result)
+                invariant(case, args, result, SUM_TOLERANCE["double"])
 
         return check
 

@@ -66,7 +66,7 @@ def raises(*args):
 
 def too_long():
     documents, alpha, eta, uniforms = exercises.telling_case()
-    return [[*documents[0], (1, 1), (1, 2)]], alpha, eta, [*uniforms, 0.5, 0.5]
+    return [[*documents[0], (0, 1), (0, 1)]], alpha, eta, [*uniforms, 0.5, 0.5]
 
 
 WRONG = {

@@ -131,9 +131,9 @@ def telling_case() -> tuple[list[list[tuple[int, int]]], list[float], list[float
 
     Returns documents as lists of (word, topic), alpha, eta, and one uniform for each token.
     """
-    # With the first token in topic 0, the second has weights 4/3 : 1/2 : 1/2, so topic 0 ends at 4/7 = 0.571. Three
-    # times eta instead of two makes them 1 : 1/3 : 1/3, and it ends at 3/5.
-    return [[(0, 0), (0, 0)]], [1.0, 1.0, 1.0], [1.0, 1.0], [0.1, 0.58]
+    # With the first token in topic 0, the second has weights 2 : 1, so topic 0 ends at 2/3. Twice eta instead of once
+    # makes them 4/3 : 1/2, and it ends at 8/11.
+    return [[(0, 0), (0, 0)]], [1.0, 1.0], [1.0], [0.1, 0.7]
 
 
 def _as_case(answer: Any) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def dirichlet(rng: np.random.Generator, concentration: ArrayLike, size: int) -> 
 
 
 def simulate(rng: np.random.Generator, lengths: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> Sample:
-    """Draw a corpus by the generative process (LDA-3).
+    """Draw a corpus by the generative process (def-story-process).
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def log_joint(
     alpha: ArrayLike,
     eta: ArrayLike,
 ) -> float:
-    """Log of the complete joint density p(w, z, theta, phi | alpha, eta), token by token (LDA-3)."""
+    """Log of the complete joint density p(w, z, theta, phi | alpha, eta), token by token (eq-story-joint)."""
     theta, phi = np.asarray(doc_topic, dtype=np.float64), np.asarray(topic_word, dtype=np.float64)
     alpha, eta = np.asarray(alpha, dtype=np.float64), np.asarray(eta, dtype=np.float64)
     terms = [log_dirichlet(row, eta) for row in phi] + [log_dirichlet(row, alpha) for row in theta]
@@ -95,14 +95,14 @@ def log_joint(
 
 
 def log_dirichlet(x: NDArray[np.float64], a: NDArray[np.float64]) -> float:
-    """Log density of Dir(a) at x (LDA-1)."""
+    """Log density of Dir(a) at x (def-story-dirichlet)."""
     return float(np.sum(xlogy(a - 1, x)) + gammaln(a.sum()) - np.sum(gammaln(a)))
 
 
 def collapsed_log_joint(
     words: ArrayLike, doc_start: ArrayLike, z: ArrayLike, alpha: ArrayLike, eta: ArrayLike
 ) -> float:
-    """Log p(w, z | alpha, eta), theta and phi integrated out: the urn scheme, one token after another (LDA-2, LDA-5).
+    """Log p(w, z | alpha, eta), theta and phi integrated out: the urn scheme, one token after another (eq-truth-urn).
 
     Token n takes topic k with probability proportional to the earlier tokens of its document in k, plus `alpha[k]`;
     then word v with probability proportional to the earlier tokens of v in k, plus `eta[v]`.
@@ -134,7 +134,7 @@ def _refuse_too_many(n_topics: int, n_tokens: int) -> None:
 
 
 def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> Posterior:
-    """The exact posterior p(z | w, alpha, eta) by enumerating all K**N assignments (LDA-4).
+    """The exact posterior p(z | w, alpha, eta) by enumerating all K**N assignments (eq-truth-posterior).
 
     All prefixes z[:n] are extended together, so the urn scheme of `collapsed_log_joint` is walked once for all states.
 
@@ -164,7 +164,7 @@ def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: Arr
 
 
 def log_evidence(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> float:
-    """Exact log p(w | alpha, eta) of the token sequence, by enumeration (LDA-4)."""
+    """Exact log p(w | alpha, eta) of the token sequence, by enumeration (eq-truth-posterior)."""
     return posterior(words, doc_start, alpha, eta).log_evidence
 
 
@@ -183,7 +183,7 @@ def same_topic(exact: Posterior) -> NDArray[np.float64]:
 
 
 def document_posterior(words: ArrayLike, topic_word: ArrayLike, alpha: ArrayLike) -> Posterior:
-    """The exact posterior of the topics of one document when the topics are known: p(z | w, phi, alpha) (LDA-34).
+    """The exact posterior of the topics of one document when the topics are known: p(z | w, phi, alpha).
 
     Parameters
     ----------

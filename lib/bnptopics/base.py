@@ -125,13 +125,12 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 self._check_vocabulary(X)
             corpus = X.bags()
         else:
-            columns = [str(name) for name in getattr(X, "columns", ())]
+            names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
             check_non_negative(X, f"{type(self).__name__}: X holds counts, which are whole numbers >= 0")
-            names = getattr(self, "feature_names_in_", None)
-            corpus = Corpus.from_counts(X, None if names is None else [str(name) for name in names])
-            if columns and names is None and not reset:  # a data frame, after a fit on a Corpus
-                self._check_vocabulary(Corpus.from_counts(X, columns))
+            corpus = Corpus.from_counts(X, names if len(names) == X.shape[1] else None)
+            if not reset:
+                self._check_vocabulary(corpus)
         if reset:
             if not corpus.n_tokens:
                 raise ValueError(

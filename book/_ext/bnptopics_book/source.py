@@ -79,8 +79,10 @@ def helpers(name: str) -> list[str]:
     module = name.removesuffix("." + ".".join(parts))
     found, waiting = [], [part for part in parts if part in functions]
     while waiting:
-        used = [node.id for node in ast.walk(functions[waiting.pop(0)]) if isinstance(node, ast.Name)]
-        new = [other for other in dict.fromkeys(used) if other in functions and other not in (parts[0], *found)]
+        function = functions[waiting.pop(0)]
+        known = {parts[0], *found, *(node.arg for node in ast.walk(function) if isinstance(node, ast.arg))}
+        used = [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
+        new = [other for other in dict.fromkeys(used) if other in functions and other not in known]
         found += new
         waiting += new
     return [f"{module}.{helper}" for helper in found]

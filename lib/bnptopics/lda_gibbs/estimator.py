@@ -35,7 +35,7 @@ class GibbsLDA(TopicModel):
         From then on every `thin`-th sweep counts. Estimates are averages over these samples of one chain, within which
         topics keep their labels. With no sample (``n_sweeps < burn_in + thin``) they come from the last state.
     engine : {"fast", "reference"}, default "fast"
-        The numba kernels, or the readable ones: the same fit for the same seed, some hundred times slower.
+        The numba kernels, or the readable ones: the same fit for the same seed, hundreds of times slower.
     n_jobs : int or None, default None
         Threads used by `transform` and `score`; results do not depend on it. None means 1, -1 all cores.
     random_state : int, numpy.random.Generator or None, default None
@@ -116,7 +116,9 @@ class GibbsLDA(TopicModel):
         """
         n_topics = whole("n_topics", self.n_topics, 1)
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
-        whole("burn_in", self.burn_in, 0), whole("thin", self.thin, 1), threads(self.n_jobs)
+        whole("burn_in", self.burn_in, 0)
+        whole("thin", self.thin, 1)
+        threads(self.n_jobs)
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
@@ -125,7 +127,8 @@ class GibbsLDA(TopicModel):
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
         except BaseException:  # Ctrl-C too
-            vars(self).clear(), vars(self).update(earlier)
+            vars(self).clear()
+            vars(self).update(earlier)
             raise
         self.alpha_, self.eta_ = alpha, eta
         self._corpus_digest = digest(corpus)
@@ -158,7 +161,8 @@ class GibbsLDA(TopicModel):
         """
         check_is_fitted(self)
         n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        whole("burn_in", self.burn_in, 0), whole("thin", self.thin, 1)
+        whole("burn_in", self.burn_in, 0)
+        whole("thin", self.thin, 1)
         corpus = self._as_corpus(X, reset=False)
         if len(corpus.words) != len(self.z_) or digest(self._renamed(corpus)) != self._corpus_digest:
             raise ValueError(

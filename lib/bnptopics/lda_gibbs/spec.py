@@ -348,7 +348,7 @@ fold_in = Spec(
             "        counts = np.zeros(n_topics, dtype=np.int64)\n",
             "        counts = counts if d else np.zeros(n_topics, dtype=np.int64)\n",
         ),
-        "draws a whole sweep from the state before it": (
+        "counts tokens that have no seat yet": (
             "topics[n] = draw((counts + alpha)",
             "topics[n] = draw((np.bincount(topics, minlength=n_topics) - (np.arange(n_topics) == topics[n]) + alpha)",
         ),

@@ -51,11 +51,7 @@ def plate_diagram() -> Picture:
         (5.1, 2.42, 1.9, 1.3, "$k = 1 … K$"),
     ]
     for x, y, width, height, label in plates:
-        axes.add_patch(
-            FancyBboxPatch(
-                (x, y), width, height, boxstyle="round,pad=0,rounding_size=0.15", facecolor="none", edgecolor="#8C8C8C"
-            )
-        )
+        axes.add_patch(_rounded(x, y, width, height, fill=False, edgecolor="#8C8C8C"))
         axes.text(x + width - 0.12, y + 0.08, label, ha="right", va="bottom", fontsize=8, color="#666666")
     alt = (
         "Plate diagram. Alpha points to theta of each document d; theta to the topic z of each of its tokens n; z to "
@@ -63,6 +59,11 @@ def plate_diagram() -> Picture:
         "Tokens lie within documents; topics have a plate of their own."
     )
     return Picture(figure, alt)
+
+
+def _rounded(x: float, y: float, width: float, height: float, **style: object) -> FancyBboxPatch:
+    """A box with rounded corners."""
+    return FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.13", **style)
 
 
 @house_style()
@@ -119,28 +120,10 @@ def draw_tokens(
             x = i % per_line
             seated = k >= 0
             axes.add_patch(
-                FancyBboxPatch(
-                    (x + 0.08, y - 0.34),
-                    0.84,
-                    0.68,
-                    boxstyle="round,pad=0,rounding_size=0.12",
-                    facecolor=COLOURS[k] if seated else "white",
-                    alpha=0.28 if seated else 1.0,
-                    edgecolor="none",
-                )
+                _rounded(x + 0.08, y - 0.34, 0.84, 0.68, color=COLOURS[k] if seated else "white", alpha=0.28)
             )
             if n == current:
-                axes.add_patch(
-                    FancyBboxPatch(
-                        (x + 0.05, y - 0.38),
-                        0.9,
-                        0.76,
-                        boxstyle="round,pad=0,rounding_size=0.12",
-                        facecolor="none",
-                        edgecolor=INK,
-                        linewidth=2,
-                    )
-                )
+                axes.add_patch(_rounded(x + 0.05, y - 0.38, 0.9, 0.76, fill=False, edgecolor=INK, linewidth=2))
             axes.text(x + 0.5, y + 0.06, word, ha="center", va="center", fontsize=8)
             axes.text(
                 x + 0.5, y - 0.24, TOPIC_NAMES[k] if seated else "?", ha="center", va="center", fontsize=6, color=INK

@@ -60,10 +60,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Difference:
-    """The first thing that is wrong with what a kernel did; `step` where a path took a wrong turn."""
+    """The first thing that is wrong with what a kernel did; where a path took a wrong turn, the step and the path."""
 
     what: str
     step: Step | None = None
+    path: NDArray[np.integer] | None = None
 
 
 class Comparer(Protocol):
@@ -127,7 +128,7 @@ class along_path:
 
     Comparing end states would call a right kernel wrong whenever rounding moves a boundary past a uniform. Here a draw
     is wrong only when its uniform lies outside the returned topic's interval by more than `PATH_TOLERANCE`, given all
-    draws before it; so the first wrong one is named, and no right kernel is refused.
+    draws before it; so the first wrong one is named, and rounding refuses no kernel.
 
     `walk(case, choose)` visits the draws in order: it calls ``choose(token, weights)`` with the weights that the true
     algorithm would use there, and goes on as if the returned index had been drawn.
@@ -159,22 +160,29 @@ class along_path:
             return Difference(
                 f"`{name}` has become {got.dtype} of shape {got.shape}; it was {before.dtype} {before.shape}"
             )
-        n_indices = None
 
-        def probe(token: int, weights: NDArray[np.float64]) -> int:
-            nonlocal n_indices
-            n_indices = len(weights)
-            return int(before[token])
-
-        self.walk(case, probe)
-        if n_indices is not None and not ((got >= 0) & (got < n_indices)).all():
-            return Difference(f"`{name}` is {_short(got)}: there are only topics 0 to {n_indices - 1}")
-        for step in self.steps(case, got):
+        def choose(token: int, weights: NDArray[np.float64]) -> int:
+            index = int(got[token])
+            if not 0 <= index < len(weights):
+                there_are = f"there are only topics 0 to {len(weights) - 1}"
+                raise _Wrong(Difference(f"token {token} went to topic {index}: {there_are}"))
+            step = Step(token, np.array(weights), float(uniforms[token]), index)
             if step.overshoot > PATH_TOLERANCE[precision]:
-                return Difference(
-                    f"token {step.token} went to topic {step.returned}, and should go to {step.expected}", step
-                )
+                what = f"token {token} went to topic {index}, and should go to {step.expected}"
+                raise _Wrong(Difference(what, step, got))
+            return index
+
+        uniforms = self.uniforms(case)
+        try:
+            self.walk(case, choose)
+        except _Wrong as wrong:
+            return wrong.difference
         return None
+
+
+class _Wrong(Exception):
+    def __init__(self, difference: Difference) -> None:
+        self.difference = difference
 
 
 def _short(array: NDArray) -> str:

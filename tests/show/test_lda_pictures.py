@@ -109,3 +109,14 @@ def test_most_of_their_time_topics_come_in_order_of_their_best_decade():
 def test_telling_words_are_those_that_other_topics_lack():
     phi = np.array([[0.6, 0.39, 0.01], [0.6, 0.01, 0.39]])
     assert pictures.telling_words(phi, np.array([0.5, 0.5]), ["the", "gold", "war"], 1) == [["gold"], ["war"]]
+
+
+@pytest.mark.parametrize("alpha", [0.01, 1.0, 100.0])
+def test_together(alpha: float):
+    words, doc_start = [0, 1, 1, 2], [0, 3, 4]
+    picture = model_pictures.together(words, doc_start, ["ash", "birch", "cod"], alpha, eta=0.3)
+    alt = drawn(picture)
+    shared = lda.same_topic(lda.posterior(words, doc_start, [alpha] * 2, [0.3] * 3))
+    most = shared[np.tril_indices(4, -1)].max()
+    assert f"most for tokens 2 (birch) and 3 (birch), {most:.2f}" in alt
+    np.testing.assert_array_equal(picture.figure.axes[0].images[0].get_array(), shared)

@@ -142,13 +142,13 @@ def log_joint(n_dk, n_vk, n_k, alpha, eta):
 
 @njit(cache=True, nogil=True)
 def doc_topic(n_dk, alpha):
-    """A compiled loop; equal to rounding."""
+    """The same array expression, compiled; equal to rounding."""
     return (n_dk + alpha) / (n_dk.sum(axis=1).reshape(-1, 1) + alpha.sum())
 
 
 @njit(cache=True, nogil=True)
 def topic_word(n_vk, n_k, eta):
-    """A compiled loop; equal to rounding."""
+    """The same array expression, compiled; equal to rounding."""
     return (n_vk + eta.reshape(-1, 1)) / (n_k + eta.sum())
 
 

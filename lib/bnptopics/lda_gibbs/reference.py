@@ -74,7 +74,10 @@ def topic_weights(n_d: Ints, n_v: Ints, n_k: Ints, alpha: Floats, eta_v: float, 
 
 
 def draw(weights: Floats, uniform: float) -> int:
-    """The first topic whose cumulative weight exceeds ``uniform`` times the total (eq-gibbs-draw)."""
+    """The first topic whose cumulative weight exceeds ``uniform`` times the total (eq-gibbs-draw).
+
+    `weights` (K,) float64 >= 0, not all zero; `uniform` in [0, 1). Returns a topic in [0, K).
+    """
     cumulative = np.cumsum(weights)
     return int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
 
@@ -161,6 +164,12 @@ def full_conditional(
 def log_joint(n_dk: Ints, n_vk: Ints, n_k: Ints, alpha: Floats, eta: Floats) -> float:
     """Log p(w, z | alpha, eta) of the token sequence, from the counts (eq-gibbs-joint).
 
+    Parameters
+    ----------
+    n_dk, n_vk, n_k : (D, K), (V, K), (K,) int32
+        The counts of one state.
+    alpha, eta : (K,), (V,) float64 > 0
+
     Returns
     -------
     value : float
@@ -181,16 +190,40 @@ def log_joint(n_dk: Ints, n_vk: Ints, n_k: Ints, alpha: Floats, eta: Floats) -> 
 
 
 def doc_topic(n_dk: Ints, alpha: Floats) -> Floats:
-    """Posterior mean of theta given one state (eq-gibbs-theta), shape (D, K); an empty document gets the prior mean.
+    """Posterior mean of theta given one state (eq-gibbs-theta).
 
+    Parameters
+    ----------
+    n_dk : (D, K) int32, or float64 for a mean over states, in which the estimate is linear
+    alpha : (K,) float64 > 0
+
+    Returns
+    -------
+    theta : (D, K) float64
+        Rows are positive and sum to one; an empty document gets the prior mean.
+
+    Notes
+    -----
     Source: Faleiros and Lopes (2016), eq. 3.22, with its erratum: the denominator holds the sum of `alpha`.
     """
     return (n_dk + alpha) / (n_dk.sum(axis=1, keepdims=True) + alpha.sum())
 
 
 def topic_word(n_vk: Ints, n_k: Ints, eta: Floats) -> Floats:
-    """Posterior mean of phi given one state (eq-gibbs-phi), word-major (V, K); an unused topic gets the prior mean.
+    """Posterior mean of phi given one state (eq-gibbs-phi).
 
+    Parameters
+    ----------
+    n_vk, n_k : (V, K), (K,) int32
+    eta : (V,) float64 > 0
+
+    Returns
+    -------
+    phi : (V, K) float64
+        Word-major: columns are positive and sum to one; a topic without tokens gets the prior mean.
+
+    Notes
+    -----
     Source: Faleiros and Lopes (2016), eq. 3.23, with its erratum: `eta` is indexed by the word, not by the topic.
     """
     return (n_vk + eta[:, np.newaxis]) / (n_k + eta.sum())

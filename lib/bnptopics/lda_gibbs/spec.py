@@ -221,9 +221,9 @@ log_joint = Spec(
 # ------------------------------------------------------------------------------------------------------- estimates
 
 
-def _appended(kernel_counts: Case, d: int, v: int, k: int) -> float:
+def _appended(case: Case, d: int, v: int, k: int) -> float:
     """p(w, z) with one more token (d, v, k), over p(w, z) without: the predictive, by the urn scheme."""
-    words, doc_start, z, alpha, eta = (kernel_counts[name] for name in ("words", "doc_start", "z", "alpha", "eta"))
+    words, doc_start, z, alpha, eta = (case[name] for name in ("words", "doc_start", "z", "alpha", "eta"))
     at = doc_start[d + 1]
     longer = np.where(np.arange(len(doc_start)) > d, doc_start + 1, doc_start)
     with_it = lda.collapsed_log_joint(np.insert(words, at, v), longer, np.insert(z, at, k), alpha, eta)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 from numpy.typing import NDArray
 
-from ..models.lda import dirichlet
+from ..models.lda import dirichlet, posterior, same_topic
 from .slides import Picture
 from .style import COLOURS, INK, PALE, house_style, new_figure
 
@@ -165,3 +165,55 @@ def written_documents(
     return Picture(
         figure, f"{len(documents)} simulated documents, each word coloured by its topic. Proportions: {shares}."
     )
+
+
+@house_style()
+def together(
+    words: Sequence[int],
+    doc_start: Sequence[int],
+    vocabulary: Sequence[str],
+    alpha: float,
+    eta: float,
+    n_topics: int = 2,
+) -> Picture:
+    """The exact probability that two tokens share a topic, for all pairs, under symmetric priors.
+
+    Parameters
+    ----------
+    words : (N,) int
+    doc_start : (D + 1,) int
+    vocabulary : V words
+    alpha, eta : float > 0
+        Priors of each topic in a document, and of each word in a topic.
+    n_topics : int
+    """
+    exact = posterior(words, doc_start, [alpha] * n_topics, [eta] * len(vocabulary))
+    shared = same_topic(exact)
+    spelled = [vocabulary[v] for v in words]
+    figure = new_figure(6, 4.6)
+    axes = figure.add_subplot()
+    image = axes.imshow(shared, vmin=0, vmax=1)
+    for i, j in np.ndindex(shared.shape):
+        axes.text(
+            j,
+            i,
+            f"{shared[i, j]:.2f}",
+            ha="center",
+            va="center",
+            fontsize=7,
+            color="black" if shared[i, j] > 0.5 else "white",
+        )
+    for bound in doc_start[1:-1]:
+        axes.axhline(bound - 0.5, color="white", linewidth=2.5)
+        axes.axvline(bound - 0.5, color="white", linewidth=2.5)
+    axes.set_xticks(range(len(words)), spelled, rotation=45, ha="right")
+    axes.set_yticks(range(len(words)), spelled)
+    figure.colorbar(image, label="probability of one topic")
+    pairs = [(shared[i, j], i, j) for i in range(len(words)) for j in range(i)]
+    (least, i, j), (most, m, n) = min(pairs), max(pairs)
+    alt = (
+        f"Probability that two of {len(words)} tokens share a topic, at alpha {alpha:g}. Least for tokens {j + 1} "
+        f"({spelled[j]}) and {i + 1} ({spelled[i]}), {least:.2f}; most for tokens {n + 1} ({spelled[n]}) and {m + 1} "
+        f"({spelled[m]}), {most:.2f}."
+    )
+    return Picture(figure, alt)

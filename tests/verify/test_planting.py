@@ -16,8 +16,15 @@ def test_plant_changes_the_function_and_nothing_else():
 
 @pytest.mark.parametrize(("text", "times"), [("no such text", 0), ("alpha", "[0-9]+")])
 def test_text_must_occur_exactly_once(text: str, times: object):
-    with pytest.raises(ValueError, match=f"occurs {times} times in the file of sweep"):
+    with pytest.raises(ValueError, match=f"occurs {times} times in sweep and {times} times in its file"):
         verify.plant(reference.sweep, text, "")
+
+
+def test_text_in_the_function_itself_comes_first():
+    """Two sweeps share lines: an edit of one leaves the other alone."""
+    assert "-            n_vk[v, k] -= 1" in verify.diff(reference.sweep, "            n_vk[v, k] -= 1\n", "")
+    place = verify.diff(reference.sweep_sparse, "            n_vk[v, k] -= 1\n", "").splitlines()[0]
+    assert place != verify.diff(reference.sweep, "            n_vk[v, k] -= 1\n", "").splitlines()[0]
 
 
 def test_diff_shows_the_line():

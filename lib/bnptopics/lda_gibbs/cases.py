@@ -23,7 +23,8 @@ STATE = ("words", "doc_start", "z", "n_dk", "n_vk", "n_k", "alpha", "eta")
 # Distances of uniforms from boundaries, in large cases.
 CLOSE, APART = (1e-3, 1e-4, 1e-6), (0.1, 0.03, 0.01)
 
-Choose = Callable[[int, NDArray], int]
+Choose = Callable[..., int]
+Walk = Callable[[Case, Choose], None]
 
 
 def state(documents: list[list[tuple[int, int]]], alpha: list[float], eta: list[float]) -> Case:
@@ -48,52 +49,69 @@ def recount(words: NDArray, doc_start: NDArray, z: NDArray, n_topics: int, vocab
 
 def walk(case: Case, choose: Choose) -> None:
     """Visit the tokens as a sweep does, but move each to the topic that ``choose(token, weights)`` returns."""
+    _walk(case, choose, lambda n_d, n_v, n_k, others, *priors: (reference.topic_weights(n_d, n_v, n_k, *priors),))
+
+
+def walk_sparse(case: Case, choose: Choose) -> None:
+    """Visit the tokens as the sparse sweep does: it calls ``choose(token, weights, topics)``."""
+    _walk(case, choose, reference.buckets)
+
+
+def _walk(case: Case, choose: Choose, weigh: Callable[..., tuple[NDArray, ...]]) -> None:
     words, doc_start, z, n_dk, n_vk, n_k, alpha, eta = (case[name] for name in STATE)
-    n_dk, n_vk, n_k = n_dk.copy(), n_vk.copy(), n_k.copy()
+    z, n_dk, n_vk, n_k = z.copy(), n_dk.copy(), n_vk.copy(), n_k.copy()
     for d, n in lda.tokens(doc_start):
-        v = words[n]
+        v, others = words[n], np.concatenate([z[doc_start[d] : n], z[n + 1 : doc_start[d + 1]]])
         for counts in (n_dk[d], n_vk[v], n_k):
             counts[z[n]] -= 1
-        k = choose(n, reference.topic_weights(n_dk[d], n_vk[v], n_k, alpha, eta[v], eta.sum()))
+        z[n] = choose(n, *weigh(n_dk[d], n_vk[v], n_k, others, alpha, eta[v], eta.sum()))
         for counts in (n_dk[d], n_vk[v], n_k):
-            counts[k] += 1
+            counts[z[n]] += 1
 
 
-def with_uniforms(case: Case, targets: list[tuple[int, float]]) -> Case:
-    """Add the uniforms that send each token where its target says, along the reference's own path."""
+def with_uniforms(case: Case, targets: list[tuple[int, float]], walk: Walk = walk) -> Case:
+    """Add the uniforms that send each token where its target says, along the reference's own path.
+
+    A target is aimed at as one of the weights that are not zero, counted round and round.
+    """
     uniforms = np.empty(len(case["words"]))
 
-    def choose(token: int, weights: NDArray) -> int:
-        uniforms[token], k = small.aim(weights, targets[token])
-        return k
+    def choose(token: int, weights: NDArray, topics: NDArray | None = None) -> int:
+        index, distance = targets[token]
+        places = np.flatnonzero(weights)
+        uniforms[token], place = small.aim(weights, (places[index % len(places)], distance))
+        return place if topics is None else topics[place]
 
     walk(case, choose)
     return case | {"uniforms": uniforms}
 
 
 @st.composite
-def gibbs_states(draw: st.DrawFn, aimed: bool = True) -> Case:
-    """States of a sampler on tiny corpora, with uniforms aimed beside the boundaries of the reference's weights."""
+def gibbs_states(draw: st.DrawFn, walk: Walk | None = walk) -> Case:
+    """States of a sampler on tiny corpora, with uniforms aimed beside the boundaries of a walk (if any)."""
     n_topics = draw(st.integers(1, small.MAX_TOPICS))
     vocab_size = draw(st.integers(1, small.MAX_WORDS))
     alpha, eta = draw(small.priors(n_topics)), draw(small.priors(vocab_size))
-    token = st.tuples(st.integers(0, vocab_size - 1), st.integers(0, n_topics - 1), small.aims(n_topics))
+    target = small.aims(3 * n_topics if walk is walk_sparse else n_topics)
+    token = st.tuples(st.integers(0, vocab_size - 1), st.integers(0, n_topics - 1), target)
     documents = draw(small.documents(token))
     case = state([[(word, topic) for word, topic, _ in document] for document in documents], alpha, eta)
-    return with_uniforms(case, [target for document in documents for _, _, target in document]) if aimed else case
+    if walk is None:
+        return case
+    return with_uniforms(case, [target for document in documents for _, _, target in document], walk)
 
 
 @st.composite
 def states_with_token(draw: st.DrawFn) -> Case:
     """A state and one of its tokens."""
-    case = draw(gibbs_states(aimed=False).filter(lambda case: len(case["words"]) > 0))
+    case = draw(gibbs_states(walk=None).filter(lambda case: len(case["words"]) > 0))
     return case | {"token": draw(st.integers(0, len(case["words"]) - 1))}
 
 
 @st.composite
 def corpora_with_uniforms(draw: st.DrawFn) -> Case:
     """What `initialise` takes: uniforms in the middle of an even interval or close to its ends."""
-    case = draw(gibbs_states(aimed=False))
+    case = draw(gibbs_states(walk=None))
     n_topics = draw(st.integers(1, small.MAX_TOPICS))
     inside = st.sampled_from([0.5, 1e-6, 1 - 1e-6])
     uniforms = [(draw(st.integers(0, n_topics - 1)) + draw(inside)) / n_topics for _ in case["words"]]
@@ -108,7 +126,7 @@ def corpora_with_uniforms(draw: st.DrawFn) -> Case:
 
 def select(*names: str) -> st.SearchStrategy[Case]:
     """Only some arrays of a state."""
-    return gibbs_states(aimed=False).map(lambda case: {name: case[name] for name in names})
+    return gibbs_states(walk=None).map(lambda case: {name: case[name] for name in names})
 
 
 def walk_fold_in(case: Case, choose: Choose) -> None:
@@ -178,13 +196,15 @@ def new_documents(draw: st.DrawFn) -> Case:
     return case
 
 
-def smallest_states() -> Iterator[Case]:
+def smallest_states(walk: Walk = walk) -> Iterator[Case]:
     """One or two tokens, up to three topics and two words, priors of ones and twos (with three topics one two at most).
 
-    Uniforms stand a tenth of the total to either side of each boundary.
+    Uniforms stand a tenth of the total to either side of each boundary; in buckets, in the middle of each interval.
     """
     for n_tokens, n_topics, vocab_size in itertools.product((1, 2), (1, 2, 3), (1, 2)):
         sides = [(k, sign * 0.1) for k in range(n_topics) for sign in (1, -1)][1:-1] or [(0, 0.0)]
+        if walk is walk_sparse:
+            sides = [(place, 0.0) for place in range(n_topics + n_tokens)]
         for prior in itertools.product((1.0, 2.0), repeat=n_topics + vocab_size):
             if n_topics == 3 and sum(prior) > len(prior) + 1:
                 continue
@@ -196,10 +216,10 @@ def smallest_states() -> Iterator[Case]:
                 for documents in ([flat], [[token] for token in flat])[:n_tokens]:
                     case = state(documents, list(prior[:n_topics]), list(prior[n_topics:]))
                     for targets in itertools.product(sides, repeat=n_tokens):
-                        yield with_uniforms(case, list(targets))
+                        yield with_uniforms(case, list(targets), walk)
 
 
-def large_states() -> Iterator[Case]:
+def large_states(walk: Walk = walk) -> Iterator[Case]:
     """States with 5 to 100 topics, the sizes at which programs change their loops; and a few large otherwise."""
     rng = np.random.default_rng(0)
     for n_topics in (5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64, 65, 80, 97, 100, 100):
@@ -210,7 +230,7 @@ def large_states() -> Iterator[Case]:
         ]
         alpha, eta = 10 ** rng.uniform(-2, 1, n_topics), 10 ** rng.uniform(-2, 1, vocab_size)
         case = state(documents, alpha.tolist(), eta.tolist())
-        yield with_uniforms(case, _random_targets(rng, n_topics, len(case["words"]), CLOSE))
+        yield with_uniforms(case, _random_targets(rng, n_topics, len(case["words"]), CLOSE), walk)
     for documents, alpha, eta in (
         ([[(0, 0)] * 300], [1.0, 1.0], [1.0]),  # counts that overflow a byte
         ([[(0, 0), (1, 299)], [(1, 150)]], [0.1] * 300, [1.0, 0.5]),
@@ -218,7 +238,7 @@ def large_states() -> Iterator[Case]:
         ([[(0, 0), (1, 1), (0, 2)]], [50.0, 1.0, 80.0], [20.0, 60.0]),
     ):
         case = state(documents, alpha, eta)
-        yield with_uniforms(case, _random_targets(rng, len(alpha), len(case["words"]), CLOSE))
+        yield with_uniforms(case, _random_targets(rng, len(alpha), len(case["words"]), CLOSE), walk)
 
 
 def _random_targets(
@@ -243,7 +263,7 @@ def large_new_documents() -> Iterator[Case]:
         yield _aimed_fold_in([words], topic_word, alpha, targets, n_sweeps=2, burn_in=burn_in)
 
 
-def simpler_states(case: Case) -> Iterator[Case]:
+def simpler_states(case: Case, path: along_path) -> Iterator[Case]:
     """A state with less: without a token, a topic or a word; documents merged; priors one; z zero; plain uniforms."""
     words, doc_start, z, alpha, eta, uniforms = (
         case[name] for name in ("words", "doc_start", "z", "alpha", "eta", "uniforms")
@@ -290,17 +310,18 @@ def simpler_states(case: Case) -> Iterator[Case]:
                     plain = uniforms.copy()
                     plain[n] = numerator / denominator
                     candidate = build(documents, alpha, eta, plain)
-                    if _clear_of_ties(candidate):
+                    if _clear_of_ties(candidate, path):
                         yield candidate
 
 
-def _clear_of_ties(case: Case, margin: float = 0.02) -> bool:
+def _clear_of_ties(case: Case, path: along_path, margin: float = 0.02) -> bool:
     """No uniform lies within `margin` of a boundary along the reference's path, so that no tie is ever printed."""
-    z = run(reference.sweep, case)[0]["z"]
-    return all(step.overshoot < -margin for step in path.steps(case, z))
+    kernel = reference.sweep_sparse if path is sparse_path else reference.sweep
+    return all(step.overshoot < -margin for step in path.steps(case, run(kernel, case)[0]["z"]))
 
 
 path = along_path(walk, uniforms=lambda case: case["uniforms"])
+sparse_path = along_path(walk_sparse, uniforms=lambda case: case["uniforms"])
 
 
 def explain(case: Case, difference: Difference) -> str:
@@ -316,9 +337,11 @@ def explain(case: Case, difference: Difference) -> str:
         return "\n".join([*lines, f"{difference.what}."])
     d = int(np.searchsorted(doc_start, step.token, "right")) - 1
     weights = _exact_weights(case, difference)
+    there = [(topic, weight) for topic, weight in zip(step.outcomes, weights, strict=True) if weight]
     lines += [
         f"token {step.token - doc_start[d] + 1} of document {d + 1}, {_word(words[step.token])!r}: "
-        f"weights {' : '.join(map(_topic, range(len(weights))))} = {_ratio(weights)}, u = {_number(step.uniform)}",
+        f"weights {' : '.join(_topic(topic) for topic, _ in there)} = {_ratio([weight for _, weight in there])}, "
+        f"u = {_number(step.uniform)}",
         f"the topic should be {_topic(step.expected)}; the kernel drew {_topic(step.returned)}.",
     ]
     return "\n".join(lines)
@@ -340,11 +363,11 @@ def _exact_weights(case: Case, difference: Difference) -> list[Fraction]:
     in_integers = {name: case[name].astype(object) for name in ("n_dk", "n_vk", "n_k")}
     seen: dict[int, list[Fraction]] = {}
 
-    def choose(token: int, weights: NDArray) -> int:
+    def choose(token: int, weights: NDArray, topics: NDArray | None = None) -> int:
         seen[token] = list(weights)
         return int(difference.path[token])
 
-    walk(case | in_fractions | in_integers, choose)
+    (walk if difference.step.candidates is None else walk_sparse)(case | in_fractions | in_integers, choose)
     return seen[difference.step.token]
 
 

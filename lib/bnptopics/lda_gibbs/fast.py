@@ -107,6 +107,152 @@ def sweep(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
 
 
 @njit(cache=True, nogil=True)
+def _list_topics(n_vk):
+    """Move the counts into lists: of each word the topics it is in, ascending, and how many tokens it has in each.
+
+    The list of word v begins at ``start[v]``, has ``size[v]`` entries, and room for all it can ever have, since no word
+    is in more topics than it has tokens. What has been moved is zero in `n_vk` afterwards.
+    """
+    vocab_size, n_topics = n_vk.shape
+    start = np.zeros(vocab_size + 1, dtype=np.int64)
+    for v in range(vocab_size):
+        start[v + 1] = start[v] + min(n_topics, n_vk[v].sum())
+    size = np.zeros(vocab_size, dtype=np.int64)
+    listed = np.zeros(start[vocab_size], dtype=np.uint32)  # unsigned: no index can count from the end, none is asked
+    counts = np.zeros(start[vocab_size], dtype=np.int32)
+    for v in range(vocab_size):
+        for k in range(n_topics):
+            if n_vk[v, k] > 0:
+                at = start[v] + size[v]
+                listed[at], counts[at] = k, n_vk[v, k]
+                size[v] += 1
+                n_vk[v, k] = 0
+    return start, size, listed, counts
+
+
+@njit(cache=True, nogil=True)
+def _move_in_list(listed, counts, start, size, place, k):
+    """Move one token of a word from its topic at `place` to topic `k`; return how many topics the word is in now."""
+    end, at = start + size, start + place
+    counts[at] -= 1
+    if counts[at] == 0:
+        end -= 1
+        for i in range(at, end):
+            listed[i], counts[i] = listed[i + 1], counts[i + 1]
+    at = start
+    while at < end and listed[at] < k:
+        at += 1
+    if at == end or listed[at] != k:
+        for i in range(end, at, -1):
+            listed[i], counts[i] = listed[i - 1], counts[i - 1]
+        listed[at], counts[at] = k, 0
+        end += 1
+    counts[at] += 1
+    return end - start
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def _weigh_listed(topics, counts, factor, own, weights):
+    """Fill the weights of the listed topics; return their sum, and the place of `own` in the list."""
+    total = 0.0
+    for i in range(len(topics)):
+        weights[i] = factor[topics[i]] * counts[i]
+        total += weights[i]
+    place = 0
+    while topics[place] != own:
+        place += 1
+    return total, place
+
+
+@njit(cache=True, nogil=True)
+def _first_above(weights, n, target):
+    """The first of n indices whose cumulative weight exceeds `target`; if rounding leaves none, the last above 0."""
+    below = 0.0
+    for i in range(n):
+        below += weights[i]
+        if below > target:
+            return i
+    last = n - 1
+    while last > 0 and weights[last] == 0.0:
+        last -= 1
+    return last
+
+
+@njit(cache=True, nogil=True, fastmath=_REORDERED)
+def _masses(document, alpha, reciprocal):
+    """The document and the smoothing bucket, over eta: sums over the tokens of a document, and over all topics."""
+    of_document = of_smoothing = 0.0
+    for k in document:
+        of_document += reciprocal[k]
+    for k in range(len(alpha)):
+        of_smoothing += alpha[k] * reciprocal[k]
+    return of_document, of_smoothing
+
+
+@njit(cache=True, nogil=True)
+def sweep_sparse(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
+    """Words' topics listed, masses of the other two buckets kept; z and all counts exactly equal off ties.
+
+    A token looks at the topics of its word. The tokens of its document, or all topics, are gone through only when their
+    bucket is drawn. What these buckets weigh is mended after each move, and summed anew for each document and whenever
+    a topic is begun or emptied, for then the reciprocal of its size jumps and a difference would be mostly rounding.
+    """
+    n_topics = len(alpha)
+    eta_sum = eta.sum()
+    start, size, listed, counts = _list_topics(n_vk)
+    reciprocal = 1.0 / (n_k + eta_sum)
+    factor = np.empty(n_topics)
+    weights = np.empty(max(n_topics, np.diff(doc_start).max()))
+    for d in range(len(doc_start) - 1):
+        n_d, document = n_dk[d], z[doc_start[d] : doc_start[d + 1]]
+        for k in range(n_topics):
+            factor[k] = (n_d[k] + alpha[k]) * reciprocal[k]
+        of_document, of_smoothing = _masses(document, alpha, reciprocal)
+        for n in range(len(document)):
+            v, own = words[doc_start[d] + n], np.int64(document[n])
+            n_v = counts[start[v] : start[v] + size[v]]
+            topics = listed[start[v] : start[v] + size[v]]
+            without = 1.0 / (n_k[own] - 1 + eta_sum)  # the token's own topic is weighed apart
+            factor[own] = 0.0
+            word_mass, place = _weigh_listed(topics, n_v, factor, own, weights)
+            factor[own] = (n_d[own] + alpha[own]) * reciprocal[own]
+            weights[place] = (n_d[own] - 1 + alpha[own]) * (n_v[place] - 1) * without
+            word_mass += weights[place]
+            document_mass = eta[v] * (of_document - n_d[own] * reciprocal[own] + (n_d[own] - 1) * without)
+            smoothing_mass = eta[v] * (of_smoothing - alpha[own] * reciprocal[own] + alpha[own] * without)
+            target = uniforms[doc_start[d] + n] * (word_mass + document_mass + smoothing_mass)
+            if target < word_mass:
+                k = np.int64(topics[_first_above(weights, len(topics), target)])
+            elif target < word_mass + document_mass:
+                for i in range(len(document)):
+                    weights[i] = eta[v] * (without if document[i] == own else reciprocal[document[i]])
+                weights[n] = 0.0
+                k = np.int64(document[_first_above(weights, len(document), target - word_mass)])
+            else:
+                for i in range(n_topics):
+                    weights[i] = eta[v] * alpha[i] * reciprocal[i]
+                weights[own] = eta[v] * alpha[own] * without
+                k = _search(weights[:n_topics], 0, 0.0, target - word_mass - document_mass)
+            if k != own:
+                size[v] = _move_in_list(listed, counts, start[v], size[v], place, k)
+                document[n] = k
+                for topic, change in ((own, -1), (k, 1)):
+                    of_document -= n_d[topic] * reciprocal[topic]
+                    of_smoothing -= alpha[topic] * reciprocal[topic]
+                    n_d[topic] += change
+                    n_k[topic] += change
+                    reciprocal[topic] = 1.0 / (n_k[topic] + eta_sum)
+                    factor[topic] = (n_d[topic] + alpha[topic]) * reciprocal[topic]
+                    of_document += n_d[topic] * reciprocal[topic]
+                    of_smoothing += alpha[topic] * reciprocal[topic]
+                if n_k[own] == 0 or n_k[k] == 1:
+                    of_document, of_smoothing = _masses(document, alpha, reciprocal)
+    for v in range(len(eta)):
+        for i in range(start[v], start[v] + size[v]):
+            n_vk[v, listed[i]] = counts[i]
+
+
+@njit(cache=True, nogil=True)
 def full_conditional(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, token):
     """A compiled loop; equal to rounding."""
     d = np.searchsorted(doc_start, token, side="right") - 1

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ sweep = Spec(
     checks=[leaves_the_posterior_as_it_is],
     small=cases.smallest_states,
     large=cases.large_states,
-    simplify=cases.simpler_states,
+    simplify=partial(cases.simpler_states, path=cases.path),
     explain=cases.explain,
     planted={
         "counts the token against itself in its document": (
@@ -107,6 +108,101 @@ sweep = Spec(
             '    return min(int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right")), 15)\n',
         ),
         "takes the most probable topic": ("k = draw(weights, uniforms[n])", "k = int(np.argmax(weights))"),
+    },
+)
+
+# ---------------------------------------------------------------------------------------------------- sparse sweep
+
+# Buckets of one document of three tokens, and of one token; long enough intervals for a grid to meet each.
+BUCKETED = cases.state([[(0, 0), (1, 1), (1, 0)], [(2, 1)], [(1, 1), (0, 0)]], [0.5, 1.2], [0.3, 1.0, 0.6])
+
+
+@checks("eq-fast-buckets", "eq-fast-document", "eq-fast-draw", source="Yao, Mimno and McCallum (2009), section 3.4")
+def draws_each_token_from_its_conditional(kernel: Kernel) -> None:
+    """A token's law, by bisection over its uniform with the others held, is the normalised vector of joints (1e-12)."""
+    words, doc_start, alpha, eta = (BUCKETED[name] for name in ("words", "doc_start", "alpha", "eta"))
+    n_topics = len(alpha)
+    rng = np.random.default_rng(3)
+    for token in range(len(words)):
+        uniforms = rng.random(len(words))
+
+        def after(u: NDArray[np.float64], token: int = token, uniforms: NDArray = uniforms) -> tuple[int, ...]:
+            args = {name: value.copy() for name, value in BUCKETED.items()}
+            kernel(*args.values(), np.where(np.arange(len(words)) == token, u, uniforms))
+            return tuple(args["z"][: token + 1].tolist())  # what comes later depends on this token
+
+        found = law(after, 1, grid=400)
+        joints = []
+        for k in range(n_topics):
+            z = [*next(iter(found))[:token], k, *BUCKETED["z"][token + 1 :]]
+            joints.append(math.exp(lda.collapsed_log_joint(words, doc_start, z, alpha, eta)))
+        for earlier_and_own, probability in found.items():
+            assert abs(probability - joints[earlier_and_own[-1]] / sum(joints)) < 1e-12, (token, found)
+
+
+sweep_sparse = Spec(
+    "lda_gibbs.sweep_sparse",
+    inputs=cases.gibbs_states(cases.walk_sparse),
+    changes=("z", "n_dk", "n_vk", "n_k"),
+    observe=sweep.observe,
+    agree={"z": cases.sparse_path},
+    invariants=[counts_are_those_of_z],
+    checks=[draws_each_token_from_its_conditional],
+    small=partial(cases.smallest_states, cases.walk_sparse),
+    large=partial(cases.large_states, cases.walk_sparse),
+    simplify=partial(cases.simpler_states, path=cases.sparse_path),
+    explain=cases.explain,
+    planted={
+        "leaves out the smoothing bucket": (
+            "smoothing = alpha * eta_v / (n_k + eta_sum)",
+            "smoothing = alpha * 1e-300",
+        ),
+        "leaves out the document bucket": (
+            "document = eta_v / (n_k[others] + eta_sum)",
+            "document = 0.0 * n_k[others]",
+        ),
+        "smooths the word bucket too": ("word = (n_d + alpha) * n_v /", "word = (n_d + alpha) * (n_v + eta_v) /"),
+        "forgets alpha in the word bucket": ("word = (n_d + alpha) * n_v /", "word = n_d * n_v /"),
+        "counts the token among the others of its document": (
+            "others = np.delete(z[start:stop], n - start)",
+            "others = z[start:stop].copy()",
+        ),
+        "takes the next document for the token's": (
+            "others = np.delete(z[start:stop], n - start)",
+            "others = np.delete(z[start:stop], n - start) if stop == len(z) else z[stop:][: stop - start - 1]",
+        ),
+        "counts a topic of the document once however many tokens it has": (
+            "others = np.delete(z[start:stop], n - start)",
+            "others = np.unique(np.delete(z[start:stop], n - start))",
+        ),
+        "goes through the document's topics and not its tokens": (
+            "others = np.delete(z[start:stop], n - start)",
+            "others = np.sort(np.delete(z[start:stop], n - start))",
+        ),
+        "looks into the document bucket first": (
+            "return np.concatenate([word, document, smoothing]), np.concatenate([every_topic, others, every_topic])",
+            "return np.concatenate([document, word, smoothing]), np.concatenate([others, every_topic, every_topic])",
+        ),
+        "takes eta of the first word for every word": (
+            "buckets(n_dk[d], n_vk[v], n_k, others, alpha, eta[v], eta_sum)",
+            "buckets(n_dk[d], n_vk[v], n_k, others, alpha, eta[0], eta_sum)",
+        ),
+        "weighs the document bucket by sizes that count the token": (
+            "document = eta_v / (n_k[others] + eta_sum)",
+            "document = eta_v / (n_k[others] + 1 + eta_sum)",
+        ),
+        "forgets to write the topic down": (
+            "k = topics[draw(weights, uniforms[n])]\n            z[n] = k\n",
+            "k = topics[draw(weights, uniforms[n])]\n",
+        ),
+        "never puts the token back into its document": (
+            "k = topics[draw(weights, uniforms[n])]\n            z[n] = k\n            n_dk[d, k] += 1",
+            "k = topics[draw(weights, uniforms[n])]\n            z[n] = k\n            n_dk[d, k] += 0",
+        ),
+        "draws from the first thirty-two weights only": (
+            "k = topics[draw(weights, uniforms[n])]",
+            "k = topics[min(draw(weights, uniforms[n]), 31)]",
+        ),
     },
 )
 

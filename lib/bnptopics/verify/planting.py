@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def plant(function: Callable, old: str, new: str) -> Callable:
-    """The function as it would be if `old` stood as `new` in its file. The file itself stays as it is.
+    """The function as it would be if `old` stood as `new` in its text, or else in its file. The file stays as it is.
 
     Raises
     ------
     ValueError
-        When `old` does not occur exactly once, so that a bug cannot quietly miss its place.
+        When `old` occurs exactly once neither in the function nor in its file: a bug cannot quietly miss its place.
     """
     namespace: dict = {"__name__": function.__module__, "__file__": inspect.getsourcefile(function)}
     exec(compile(_edited(function, old, new), namespace["__file__"], "exec"), namespace)
@@ -31,10 +31,12 @@ def _source(function: Callable) -> str:
 
 
 def _edited(function: Callable, old: str, new: str) -> str:
-    source = _source(function)
-    if source.count(old) != 1:
-        raise ValueError(
-            f"the text {old!r} occurs {source.count(old)} times in the file of {function.__name__}; "
-            "a planted bug needs a text that occurs exactly once"
-        )
-    return source.replace(old, new)
+    source, own = _source(function), inspect.getsource(function)
+    if own.count(old) == 1:
+        return source.replace(own, own.replace(old, new))
+    if source.count(old) == 1:
+        return source.replace(old, new)
+    raise ValueError(
+        f"the text {old!r} occurs {own.count(old)} times in {function.__name__} and {source.count(old)} times in its "
+        "file; a planted bug needs a text that occurs exactly once"
+    )

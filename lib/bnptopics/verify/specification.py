@@ -35,27 +35,39 @@ def checks(*labels: str, source: str = "") -> Callable[[Callable], Callable]:
 
 
 class Step(NamedTuple):
-    """One draw along a sampler's path: the weights it had to choose from, its uniform, and the index returned."""
+    """One draw along a sampler's path: the weights it had to choose from, its uniform, and the outcome returned.
+
+    `candidates[i]` is the outcome that weight i stands for; one outcome may have several weights. Without candidates
+    the outcome of weight i is i.
+    """
 
     token: int
     weights: NDArray[np.float64]
     uniform: float
     returned: int
+    candidates: NDArray[np.integer] | None = None
+
+    @property
+    def outcomes(self) -> NDArray[np.integer]:
+        """The outcome that each weight stands for."""
+        return np.arange(len(self.weights)) if self.candidates is None else self.candidates
 
     @property
     def expected(self) -> int:
-        """The first index whose cumulative weight exceeds uniform x total."""
+        """The outcome of the first weight at which the cumulative weight exceeds uniform x total."""
         cumulative = np.cumsum(self.weights)
-        return min(int(np.searchsorted(cumulative, self.uniform * cumulative[-1], "right")), len(cumulative) - 1)
+        index = min(int(np.searchsorted(cumulative, self.uniform * cumulative[-1], "right")), len(cumulative) - 1)
+        return int(self.outcomes[index])
 
     @property
     def overshoot(self) -> float:
-        """How far the uniform lies outside the returned index's interval; negative inside: the distance to its edges.
+        """How far the uniform lies outside the returned outcome's intervals; negative inside: the distance to an edge.
 
         The two ends of [0, 1) are no edges: no uniform lies beyond them.
         """
         bounds = np.concatenate([[-np.inf], np.cumsum(self.weights)[:-1] / np.sum(self.weights), [np.inf]])
-        return float(max(bounds[self.returned] - self.uniform, self.uniform - bounds[self.returned + 1]))
+        own = self.outcomes == self.returned
+        return float(np.maximum(bounds[:-1] - self.uniform, self.uniform - bounds[1:])[own].min(initial=np.inf))
 
 
 @dataclass(frozen=True)
@@ -130,11 +142,12 @@ class along_path:
     is wrong only when its uniform lies outside the returned topic's interval by more than `PATH_TOLERANCE`, given all
     draws before it; so the first wrong one is named, and rounding refuses no kernel.
 
-    `walk(case, choose)` visits the draws in order: it calls ``choose(token, weights)`` with the weights that the true
-    algorithm would use there, and goes on as if the returned index had been drawn.
+    `walk(case, choose)` visits the draws in order: it calls ``choose(token, weights)``, or ``choose(token, weights,
+    candidates)`` (see `Step`), with the weights that the true algorithm would use there, and goes on as if the returned
+    outcome had been drawn.
     """
 
-    walk: Callable[[Case, Callable[[int, NDArray[np.float64]], int]], None]
+    walk: Callable[[Case, Callable[..., int]], None]
     uniforms: Callable[[Case], NDArray[np.float64]]
 
     def describe(self, precision: str = "double") -> str:
@@ -146,8 +159,8 @@ class along_path:
         steps: list[Step] = []
         uniforms = self.uniforms(case)
 
-        def choose(token: int, weights: NDArray[np.float64]) -> int:
-            steps.append(Step(token, np.array(weights), float(uniforms[token]), int(returned[token])))
+        def choose(token: int, weights: NDArray[np.float64], candidates: NDArray[np.integer] | None = None) -> int:
+            steps.append(Step(token, np.array(weights), float(uniforms[token]), int(returned[token]), candidates))
             return int(returned[token])
 
         self.walk(case, choose)
@@ -161,16 +174,15 @@ class along_path:
                 f"`{name}` has become {got.dtype} of shape {got.shape}; it was {before.dtype} {before.shape}"
             )
 
-        def choose(token: int, weights: NDArray[np.float64]) -> int:
-            index = int(got[token])
-            if not 0 <= index < len(weights):
-                there_are = f"there are only topics 0 to {len(weights) - 1}"
-                raise _Wrong(Difference(f"token {token} went to topic {index}: {there_are}"))
-            step = Step(token, np.array(weights), float(uniforms[token]), index)
+        def choose(token: int, weights: NDArray[np.float64], candidates: NDArray[np.integer] | None = None) -> int:
+            step = Step(token, np.array(weights), float(uniforms[token]), int(got[token]), candidates)
+            if step.returned not in step.outcomes:
+                there_are = f"there are only topics 0 to {step.outcomes.max()}"
+                raise _Wrong(Difference(f"token {token} went to topic {step.returned}: {there_are}"))
             if step.overshoot > PATH_TOLERANCE[precision]:
-                what = f"token {token} went to topic {index}, and should go to {step.expected}"
+                what = f"token {token} went to topic {step.returned}, and should go to {step.expected}"
                 raise _Wrong(Difference(what, step, got))
-            return index
+            return step.returned
 
         uniforms = self.uniforms(case)
         try:

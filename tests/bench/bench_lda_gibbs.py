@@ -1,4 +1,4 @@
-"""Speed, memory and quality of collapsed Gibbs sampling for LDA: the reference, its numba twin, and tomotopy.
+"""Speed, memory and quality of collapsed Gibbs sampling for LDA: references, numba twins, tomotopy and lda.
 
 `make bench` runs this in an environment of its own and writes ``book/results/bench.json``. It takes some minutes, on a
 machine that should have nothing else to do. ``--quick`` runs every part on small corpora in some seconds, to see that
@@ -9,7 +9,12 @@ does a few sweeps, and each round begins with the next contender, so that a slow
 The result is the median of the rounds. The time of the twin includes drawing its uniforms. The reference goes on from
 the state of the twin, in the first documents only, about 2,000 tokens, since all of them would take hours; the counts
 are those of the whole corpus. tomotopy is what its users get from ``LDAModel.train(workers=1)``, with the same priors
-and without its optimisation of them.
+and without its optimisation of them. lda is a sweep of its compiled sampler, with its shuffled random numbers; it goes
+through all topics whatever the state, so it does without burn-in.
+
+Limits. What the memory alone allows, in the same rounds: `row` reads for each token the counts of its word in all
+topics and only adds them up, which no sampler with dense weights can do without; `move` takes each token out of one
+topic and puts it into another, which no sampler at all can do without.
 
 Memory. Each fit in a fresh process that has its input at hand, and has fitted a few documents to load all code: the
 highest resident set during the fit, less the resident set before.
@@ -26,6 +31,7 @@ import datetime
 import gc
 import importlib.metadata
 import json
+import logging
 import os
 import platform
 import statistics
@@ -39,6 +45,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from bnptopics import Corpus, GibbsLDA, datasets
 from bnptopics.lda_gibbs import fast, reference
@@ -47,6 +54,10 @@ try:
     import tomotopy
 except ImportError:
     tomotopy = None
+try:
+    import lda
+except ImportError:
+    lda = None
 try:
     import psutil
 except ImportError:
@@ -57,7 +68,7 @@ ALPHA, ETA = 0.1, 0.02
 FULL = {
     "alpha": ALPHA,
     "eta": ETA,
-    "n_topics": [20, 100, 400],
+    "n_topics": [20, 100, 400, 1000],
     "burn_in_sweeps": 100,
     "rounds": 9,
     "tokens_a_round": 1_000_000,  # so many or more, in whole sweeps
@@ -93,13 +104,13 @@ QUICK = FULL | {
 
 # --- Contenders ------------------------------------------------------------------------------------------------------
 class Twin:
-    """The kernel on its arrays, with uniforms drawn for each sweep as `GibbsLDA` does."""
+    """A kernel on its arrays, with uniforms drawn for each sweep as `GibbsLDA` does."""
 
-    def __init__(self, corpus: Corpus, n_topics: int) -> None:
+    def __init__(self, corpus: Corpus, n_topics: int, kernel: Callable[..., None]) -> None:
         corpus = corpus.bags()  # as GibbsLDA does
         self.words, self.doc_start, self.n_tokens = corpus.words, corpus.doc_start, corpus.n_tokens
         self.alpha, self.eta = np.full(n_topics, ALPHA), np.full(corpus.vocab_size, ETA)
-        self.rng = np.random.default_rng(1)
+        self.rng, self.kernel = np.random.default_rng(1), kernel
         self.state = fast.initialise(
             self.words, self.doc_start, n_topics, corpus.vocab_size, self.rng.random(self.n_tokens)
         )
@@ -107,15 +118,15 @@ class Twin:
     def sweep(self, n_sweeps: int) -> None:
         for _ in range(n_sweeps):
             uniforms = self.rng.random(self.n_tokens)
-            fast.sweep(self.words, self.doc_start, *self.state, self.alpha, self.eta, uniforms)
+            self.kernel(self.words, self.doc_start, *self.state, self.alpha, self.eta, uniforms)
 
 
 class Reference:
-    """The reference in the first documents of a twin. The state is shared, so the counts stay those of the corpus."""
+    """A reference in the first documents of a twin. The state is shared, so the counts stay those of the corpus."""
 
-    def __init__(self, twin: Twin, n_tokens: int) -> None:
+    def __init__(self, twin: Twin, n_tokens: int, kernel: Callable[..., None]) -> None:
         n_documents = int(np.searchsorted(twin.doc_start, n_tokens))
-        self.twin, self.n_tokens = twin, int(twin.doc_start[n_documents])
+        self.twin, self.n_tokens, self.kernel = twin, int(twin.doc_start[n_documents]), kernel
         z, n_dk, *counts = twin.state
         self.state = (z[: self.n_tokens], n_dk[:n_documents], *counts)
         self.words, self.doc_start = twin.words[: self.n_tokens], twin.doc_start[: n_documents + 1]
@@ -123,7 +134,58 @@ class Reference:
     def sweep(self, n_sweeps: int) -> None:
         del n_sweeps  # once is long enough
         uniforms = self.twin.rng.random(self.n_tokens)
-        reference.sweep(self.words, self.doc_start, *self.state, self.twin.alpha, self.twin.eta, uniforms)
+        self.kernel(self.words, self.doc_start, *self.state, self.twin.alpha, self.twin.eta, uniforms)
+
+
+@njit
+def read_rows(words, z, n_vk):
+    total = 0
+    for v in words:
+        row = n_vk[v]
+        for k in range(len(row)):
+            total += row[k]
+    return total
+
+
+@njit
+def move_tokens(words, z, n_vk):
+    n_topics = n_vk.shape[1]
+    for n in range(len(words)):
+        k = z[n]
+        n_vk[words[n], k] -= 1
+        k = k + 1 if k + 1 < n_topics else 0
+        n_vk[words[n], k] += 1
+        z[n] = k
+
+
+class Limit:
+    """Reading or writing what a sampler must, and no more, on a copy of a twin's state."""
+
+    def __init__(self, twin: Twin, kernel: Callable[..., Any]) -> None:
+        self.words, self.n_tokens, self.kernel = twin.words, twin.n_tokens, kernel
+        self.z, self.n_vk = twin.state[0].copy(), twin.state[2].copy()
+        self.kernel(self.words[:1], self.z, self.n_vk)  # compiles
+
+    def sweep(self, n_sweeps: int) -> None:
+        for _ in range(n_sweeps):
+            self.kernel(self.words, self.z, self.n_vk)
+
+
+class Lda:
+    """The package lda: its own sweep, so that its log likelihood every few sweeps is left out."""
+
+    def __init__(self, corpus: Corpus, n_topics: int) -> None:
+        logging.getLogger("lda").setLevel(logging.ERROR)
+        self.model = lda.LDA(n_topics, alpha=ALPHA, eta=ETA, random_state=1)
+        self.model._initialize(corpus.counts)
+        self.random_state = np.random.RandomState(1)
+        self.rands = self.model._rands.copy()
+        self.n_tokens = corpus.n_tokens
+
+    def sweep(self, n_sweeps: int) -> None:
+        del n_sweeps  # once is long enough
+        self.random_state.shuffle(self.rands)
+        self.model._sample_topics(self.rands)
 
 
 class Tomotopy:
@@ -165,14 +227,21 @@ def trained(documents: list[list[str]], n_topics: int, seed: int, n_sweeps: int)
 
 
 # --- Speed -----------------------------------------------------------------------------------------------------------
-def measure_speed(corpus: Corpus, n_topics: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """Nanoseconds a token and sweep of each contender, all rounds and their medians."""
-    twin = Twin(corpus, n_topics)
-    contenders = {"twin": twin, "tomotopy": Tomotopy(corpus.documents(), n_topics) if tomotopy else None}
+def measure_speed(corpus: Corpus, n_topics: int, settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """Nanoseconds a token and sweep of each contender, all rounds and their medians: a row for each kernel."""
+    dense, sparse = Twin(corpus, n_topics, fast.sweep), Twin(corpus, n_topics, fast.sweep_sparse)
+    contenders: dict[str, Any] = {
+        "dense": dense,
+        "sparse": sparse,
+        "tomotopy": Tomotopy(corpus.documents(), n_topics) if tomotopy else None,
+    }
     for contender in contenders.values():
         if contender:
             contender.sweep(settings["burn_in_sweeps"])
-    contenders["reference"] = Reference(twin, settings["reference_tokens"])
+    contenders["lda"] = Lda(corpus, n_topics) if lda else None
+    contenders["dense_reference"] = Reference(dense, settings["reference_tokens"], reference.sweep)
+    contenders["sparse_reference"] = Reference(sparse, settings["reference_tokens"], reference.sweep_sparse)
+    contenders["limit_row"], contenders["limit_move"] = Limit(dense, read_rows), Limit(dense, move_tokens)
     n_sweeps = -(-settings["tokens_a_round"] // corpus.n_tokens)
     rounds: dict[str, list[float] | None] = {name: [] if contender else None for name, contender in contenders.items()}
     names = [name for name, contender in contenders.items() if contender]
@@ -181,16 +250,30 @@ def measure_speed(corpus: Corpus, n_topics: int, settings: dict[str, Any]) -> di
             begin = time.perf_counter()
             contenders[name].sweep(n_sweeps)
             seconds = time.perf_counter() - begin
-            n_done = contenders[name].n_tokens * (1 if name == "reference" else n_sweeps)
+            n_done = contenders[name].n_tokens * (1 if isinstance(contenders[name], Reference | Lda) else n_sweeps)
             rounds[name].append(round(seconds / n_done * 1e9, 2))
         names = names[1:] + names[:1]
     ns = {name: round(statistics.median(values), 2) if values else None for name, values in rounds.items()}
-    return {
-        **{f"{name}_ns": value for name, value in ns.items()},
-        "twin_to_tomotopy": round(ns["twin"] / ns["tomotopy"], 3) if ns["tomotopy"] else None,
-        "reference_to_twin": round(ns["reference"] / ns["twin"], 1),
-        "rounds": rounds,
-    }
+    fastest = min((ns[name] for name in ("tomotopy", "lda") if ns[name]), default=None)
+
+    def row(kernel: str, twin: str, *others: str) -> dict[str, Any]:
+        names = {"twin": twin, "reference": f"{twin}_reference"} | dict.fromkeys(others)
+        names = {name: contender or name for name, contender in names.items()}
+        return {
+            "kernel": kernel,
+            **{f"{name}_ns": ns[contender] for name, contender in names.items()},
+            "twin_to_tomotopy": round(ns[twin] / ns["tomotopy"], 3) if ns["tomotopy"] else None,
+            "twin_to_fastest_peer": round(ns[twin] / fastest, 3) if fastest else None,
+            "reference_to_twin": round(ns[f"{twin}_reference"] / ns[twin], 1),
+            "rounds": {name: rounds[contender] for name, contender in names.items()},
+        }
+
+    topics_a_word = (sparse.state[2] > 0).sum(axis=1)
+    return [
+        row("sweep", "dense", "tomotopy", "lda", "limit_row", "limit_move"),
+        row("sweep_sparse", "sparse", "tomotopy", "lda")
+        | {"topics_of_a_word": round(float(topics_a_word[sparse.words].mean()), 1)},
+    ]
 
 
 # --- Memory ----------------------------------------------------------------------------------------------------------
@@ -357,8 +440,8 @@ def cpu_name() -> str:
 
 
 def versions() -> dict[str, str | None]:
-    found: dict[str, str | None] = {"python": platform.python_version(), "tomotopy": None}
-    for name in ("bnptopics", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "tomotopy"):
+    found: dict[str, str | None] = {"python": platform.python_version(), "tomotopy": None, "lda": None}
+    for name in ("bnptopics", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "tomotopy", "lda"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found | {"tomotopy_instructions": tomotopy.isa if tomotopy else None}
@@ -372,8 +455,9 @@ def run(settings: dict[str, Any]) -> dict[str, Any]:
         for corpus_name, corpus in corpora.items():
             for n_topics in settings["n_topics"]:
                 print(f"{corpus_name}, K = {n_topics} ...", flush=True)
-                row = {"corpus": corpus_name, "K": n_topics} | measure_speed(corpus, n_topics, settings)
-                rows.append(row | {"peak_mib": peak_mib(corpus, n_topics, folder, settings)})
+                where = {"corpus": corpus_name, "K": n_topics}
+                rows += [where | row for row in measure_speed(corpus, n_topics, settings)]
+                rows[-2]["peak_mib"] = peak_mib(corpus, n_topics, folder, settings)
         print("quality, first topics, imports, transform ...", flush=True)
         sizes = {
             name: {"documents": corpus.n_documents, "tokens": corpus.n_tokens, "vocabulary": corpus.vocab_size}
@@ -409,14 +493,19 @@ def table(columns: dict[str, str], rows: list[dict[str, Any]]) -> list[str]:
 def report(results: dict[str, Any]) -> str:
     """What a reader wants to know first."""
     settings, machine, transform = results["settings"], results["machine"], results["transform"]
-    speed = [row | {f"{name} MiB": mib for name, mib in row["peak_mib"].items()} for row in results["lda_gibbs"]]
+    speed = [
+        row | {f"{name} MiB": mib for name, mib in row.get("peak_mib", {"twin": None, "tomotopy": None}).items()}
+        for row in results["lda_gibbs"]
+    ]
     lines = [
         f"{machine['cpu']}, {machine['cores']} cores, {machine['platform']}, {results['date']}",
         "",
         "Nanoseconds a token and sweep on one thread (the reference: in few documents), and peak memory of a fit",
         *table(
-            {"corpus": "", "K": "", "reference_ns": ",.0f", "twin_ns": ".1f", "tomotopy_ns": ".1f"}
-            | {"twin_to_tomotopy": ".2f", "reference_to_twin": ".0f", "twin MiB": ".1f", "tomotopy MiB": ".1f"},
+            {"corpus": "", "kernel": "", "K": "", "reference_ns": ",.0f"}
+            | dict.fromkeys(("twin_ns", "tomotopy_ns", "lda_ns"), ".1f")
+            | dict.fromkeys(("twin_to_tomotopy", "twin_to_fastest_peer"), ".2f")
+            | {"reference_to_twin": ".0f", "twin MiB": ".1f", "tomotopy MiB": ".1f"},
             speed,
         ),
         "",
@@ -446,8 +535,9 @@ def main() -> None:
         name, n_topics, n_sweeps, path = arguments.memory
         print(memory_of_fit(name, int(n_topics), int(n_sweeps), Path(path)))
         return
-    if not tomotopy:
-        print("tomotopy is not installed, so it is left out: see the extra 'bench' in pyproject.toml.")
+    for name, peer in (("tomotopy", tomotopy), ("lda", lda)):
+        if not peer:
+            print(f"{name} is not installed, so it is left out: see the extra 'bench' in pyproject.toml.")
     begin = time.perf_counter()
     results = run(QUICK if arguments.quick else FULL)
     if arguments.output:

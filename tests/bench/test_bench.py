@@ -4,6 +4,7 @@ No time is measured here: that would fail on a busy machine.
 """
 
 import json
+import math
 import os
 import re
 import statistics
@@ -20,9 +21,10 @@ RESULTS = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json
 
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """What a quick run prints, what it writes, and the folder it was in. tomotopy is hidden from it."""
+    """What a quick run prints, what it writes, and the folder it was in. Peers are hidden from it."""
     folder = tmp_path_factory.mktemp("bench")
-    (folder / "tomotopy.py").write_text("raise ImportError('hidden')")
+    for peer in ("tomotopy", "lda"):
+        (folder / f"{peer}.py").write_text("raise ImportError('hidden')")
     command = [sys.executable, BENCH, "--quick", "--output"]
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
@@ -41,21 +43,31 @@ def assert_shape(results: dict[str, Any]) -> None:
     assert set(results["machine"]) == {"cpu", "cores", "platform"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", results["date"])
     settings = results["settings"]
-    assert [(row["corpus"], row["K"]) for row in results["lda_gibbs"]] == [
-        (corpus, n_topics) for corpus in ("simulated", "sotu") for n_topics in settings["n_topics"]
+    assert [(row["corpus"], row["K"], row["kernel"]) for row in results["lda_gibbs"]] == [
+        (corpus, n_topics, kernel)
+        for corpus in ("simulated", "sotu")
+        for n_topics in settings["n_topics"]
+        for kernel in ("sweep", "sweep_sparse")
     ]
     for row in results["lda_gibbs"]:
         assert row["twin_ns"] > 0 and row["reference_ns"] > 0
         for name, values in row["rounds"].items():
             if values is None:
-                assert name == "tomotopy" and row["tomotopy_ns"] is row["twin_to_tomotopy"] is None
+                assert name in ("tomotopy", "lda") and row[f"{name}_ns"] is None
             else:
                 assert len(values) == settings["rounds"]
                 assert row[f"{name}_ns"] == pytest.approx(statistics.median(values), abs=0.01)
-        assert set(row["rounds"]) == {"reference", "twin", "tomotopy"} and set(row["peak_mib"]) == {"twin", "tomotopy"}
+        of_kernel = {"sweep": {"limit_row", "limit_move"}, "sweep_sparse": set()}[row["kernel"]]
+        assert set(row["rounds"]) == {"reference", "twin", "tomotopy", "lda"} | of_kernel
         assert row["reference_to_twin"] == pytest.approx(row["reference_ns"] / row["twin_ns"], abs=0.06)
         if row["tomotopy_ns"]:
             assert row["twin_to_tomotopy"] == pytest.approx(row["twin_ns"] / row["tomotopy_ns"], abs=6e-4)
+            fastest = min(row["tomotopy_ns"], row["lda_ns"] or math.inf)
+            assert row["twin_to_fastest_peer"] == pytest.approx(row["twin_ns"] / fastest, abs=6e-4)
+        if row["kernel"] == "sweep":
+            assert set(row["peak_mib"]) == {"twin", "tomotopy"}
+        else:
+            assert 1 <= row["topics_of_a_word"] <= row["K"]
     assert [row["K"] for row in results["quality"]] == settings["quality_topics"]
     for row in results["quality"]:
         # Topics better than the true ones would mean that the scored documents were seen; no topics at all score V.
@@ -69,8 +81,8 @@ def test_quick_run_measures_everything(quick):
 
 def test_quick_run_prints_what_it_found(quick):
     row = json.loads(quick[1])["lda_gibbs"][-1]
-    line = next(line for line in quick[0].splitlines() if line.split()[:1] == ["sotu"])
-    assert line.split()[:5] == ["sotu", "5", f"{row['reference_ns']:,.0f}", f"{row['twin_ns']:.1f}", "–"]
+    line = next(line for line in quick[0].splitlines() if line.split()[:2] == ["sotu", "sweep_sparse"])
+    assert line.split()[2:6] == ["5", f"{row['reference_ns']:,.0f}", f"{row['twin_ns']:.1f}", "–"]
 
 
 def test_contender_that_is_not_installed_is_null(quick):
@@ -78,7 +90,8 @@ def test_contender_that_is_not_installed_is_null(quick):
     results = json.loads(quick[1])
     assert results["versions"]["tomotopy_instructions"] is None
     for row in results["lda_gibbs"]:
-        assert row["tomotopy_ns"] is row["twin_to_tomotopy"] is row["peak_mib"]["tomotopy"] is None
+        assert row["tomotopy_ns"] is row["lda_ns"] is row["twin_to_tomotopy"] is row["twin_to_fastest_peer"] is None
+        assert row.get("peak_mib", {"tomotopy": None})["tomotopy"] is None
     assert all(row["tomotopy"] is None for row in results["quality"])
 
 
@@ -95,12 +108,15 @@ def test_committed_results_keep_the_promises():
     results = json.loads(content)
     assert_shape(results)
     assert {(row["corpus"], row["K"]) for row in results["lda_gibbs"]} == {
-        (corpus, n_topics) for corpus in ("simulated", "sotu") for n_topics in (20, 100, 400)
+        (corpus, n_topics) for corpus in ("simulated", "sotu") for n_topics in (20, 100, 400, 1000)
     }
     for row in results["lda_gibbs"]:
-        assert row["twin_to_tomotopy"] <= 1.1, row
         assert row["reference_to_twin"] >= 100, row
-        assert row["peak_mib"]["twin"] and row["peak_mib"]["tomotopy"], row
+        if row["kernel"] == "sweep":
+            assert row["twin_to_tomotopy"] <= 1.1, row
+            assert row["peak_mib"]["twin"] and row["peak_mib"]["tomotopy"], row
+        elif row["K"] >= 400:
+            assert row["twin_to_fastest_peer"] <= 0.6, row
     for row in results["quality"]:  # speed is not bought with quality
         assert row["twin"] <= 1.02 * row["tomotopy"], row
     assert results["settings"]["first_topics_cache"] == "empty"

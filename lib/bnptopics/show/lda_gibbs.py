@@ -265,3 +265,111 @@ def telling_words(
     overall = topic_mass @ topic_word
     order = np.argsort(-topic_word * np.log(topic_word / overall), axis=1, kind="stable")[:, :n]
     return [[vocabulary[v] for v in row] for row in order]
+
+
+@house_style()
+def two_ways(
+    words: ArrayLike,
+    doc_start: ArrayLike,
+    z: ArrayLike,
+    alpha: ArrayLike,
+    eta: ArrayLike,
+    vocabulary: Sequence[str],
+    token: int,
+    uniform: float,
+) -> Picture:
+    """One draw of a token's topic from dense weights, above, and from three buckets, below, with the same uniform.
+
+    Parameters
+    ----------
+    words, doc_start, z : (N,), (D + 1,), (N,)
+        As in `lda_gibbs.reference.sweep`.
+    alpha, eta : (K,), (V,)
+    vocabulary : V words
+    token : int
+        Which token is redrawn, in [0, N).
+    uniform : float
+        In [0, 1).
+    """
+    words, doc_start, z = np.asarray(words), np.asarray(doc_start), np.asarray(z, np.int32)
+    alpha, eta = np.asarray(alpha, float), np.asarray(eta, float)
+    n_topics = len(alpha)
+    d, v = int(np.searchsorted(doc_start, token, side="right")) - 1, int(words[token])
+    without = np.arange(len(words)) != token
+    in_document = without & (np.arange(len(words)) >= doc_start[d]) & (np.arange(len(words)) < doc_start[d + 1])
+    n_d, n_v, n_k = (
+        np.bincount(z[chosen], minlength=n_topics) for chosen in (in_document, without & (words == v), without)
+    )
+    weights, topics = reference.buckets(n_d, n_v, n_k, z[in_document], alpha, eta[v], eta.sum())
+    dense = reference.topic_weights(n_d, n_v, n_k, alpha, eta[v], eta.sum())
+    figure = new_figure(7, 2.5)
+    axes = figure.add_subplot()
+    drawn = []
+    for row, lengths, names in ((1, dense, np.arange(n_topics)), (0, weights, topics)):
+        shares = np.concatenate([[0], np.cumsum(lengths)]) / np.sum(lengths)
+        for low, high, k in zip(shares, shares[1:], names, strict=False):
+            axes.barh(row, high - low, left=low, height=0.5, color=COLOURS[k], edgecolor="white", linewidth=0.8)
+            if high - low > 0.03:
+                axes.text((low + high) / 2, row, TOPIC_NAMES[k], ha="center", va="center", color="white")
+        drawn.append(TOPIC_NAMES[names[reference.draw(lengths, uniform)]])
+    ends = np.cumsum([weights[:n_topics].sum(), weights[n_topics:-n_topics].sum(), weights[-n_topics:].sum()])
+    ends = np.concatenate([[0], ends / ends[-1]])
+    labels = ("word", "document", "smoothing")
+    for low, high, label in zip(ends, ends[1:], labels, strict=False):
+        axes.plot([low + 0.003, high - 0.003], [-0.38, -0.38], color=INK, linewidth=1)
+        if high - low > 0.002:
+            axes.text((low + high) / 2, -0.46, f"{label}\n{high - low:.0%}", ha="center", va="top", fontsize=8)
+    axes.axvline(uniform, color=INK, linewidth=1.4, linestyle=(0, (3, 2)))
+    axes.set(xlim=(0, 1), ylim=(-1.05, 1.4), yticks=[1, 0], yticklabels=["dense", "in buckets"], xlabel="u")
+    axes.set_title(f"Token {token + 1}, {vocabulary[v]!r}, in document {d + 1}")
+    axes.tick_params(axis="y", length=0)
+    shares = ", ".join(f"{label} {high - low:.0%}" for low, high, label in zip(ends, ends[1:], labels, strict=False))
+    alt = (
+        f"Token {token + 1}, {vocabulary[v]!r}. The unit interval cut by the dense weights, and by the buckets "
+        f"({shares}). u = {uniform:.2f} draws topic {drawn[0]} from the dense weights and {drawn[1]} from the buckets."
+    )
+    return Picture(figure, alt)
+
+
+@house_style()
+def speed(rows: Sequence[dict[str, Any]], corpus: str) -> Picture:
+    """Nanoseconds a token against the number of topics, with what reading and writing the counts alone would take.
+
+    Parameters
+    ----------
+    rows : sequence of dicts
+        As ``book/results/bench.json`` has them under "lda_gibbs".
+    corpus : str
+        Which corpus to draw.
+    """
+    of_kernel = {
+        kernel: sorted(
+            (row for row in rows if (row["corpus"], row["kernel"]) == (corpus, kernel)), key=lambda r: r["K"]
+        )
+        for kernel in ("sweep", "sweep_sparse")
+    }
+    dense, sparse = of_kernel.values()
+    n_topics = [row["K"] for row in dense]
+    curves = [
+        ("lda (library)", dense, "lda_ns", COLOURS[6], "-"),
+        ("tomotopy (library)", dense, "tomotopy_ns", COLOURS[4], "-"),
+        ("dense", dense, "twin_ns", COLOURS[0], "-"),
+        ("sparse", sparse, "twin_ns", COLOURS[1], "-"),
+        ("limit: reading the word's row", dense, "limit_row_ns", COLOURS[0], ":"),
+        ("limit: one move", dense, "limit_move_ns", COLOURS[1], ":"),
+    ]
+    figure = new_figure(7, 3.9)
+    axes = figure.add_subplot()
+    said = []
+    for name, of, key, colour, style in curves:
+        if any(row.get(key) for row in of):
+            values = [row[key] for row in of]
+            axes.plot(n_topics, values, style, color=colour, marker="o", markersize=3.5, label=name)
+            said.append(f"{name} {', '.join(f'{value:,.0f}' for value in values)}")
+    axes.set(xscale="log", yscale="log", xlabel="topics K", ylabel="nanoseconds a token")
+    axes.set_xticks(n_topics, [f"{k:,}" for k in n_topics])
+    axes.minorticks_off()
+    axes.grid(axis="y")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+    alt = f"Nanoseconds a token for K = {', '.join(map(str, n_topics))}. " + "; ".join(said) + "."
+    return Picture(figure, alt)

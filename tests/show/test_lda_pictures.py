@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bnptopics.lda_gibbs import fast, reference, spec
+from bnptopics.lda_gibbs import cases, fast, reference, spec
 from bnptopics.models import lda
 from bnptopics.show import Picture
 from bnptopics.show import lda as model_pictures
@@ -65,6 +65,43 @@ def test_one_draw(step: int):
     shares = [float(x) for x in re.findall(r"[AB] (0\.\d\d)", alt)]
     assert abs(sum(shares) - 1) < 0.011
     assert f"draws {'AB'[RECORDING.drawn[step]]}" in alt
+
+
+@pytest.mark.parametrize(("token", "uniform"), [*itertools.product(range(4), [0.0, 0.4, 0.999])])
+def test_two_ways(token: int, uniform: float):
+    """Both strips cut the whole interval, each topic gets equal lengths in both, and the draws are the kernels'."""
+    words, doc_start, z = np.array([0, 1, 0, 2]), np.array([0, 3, 4]), np.array([0, 1, 1, 0])
+    alpha, eta = np.array([0.5, 0.7]), np.array([0.3, 0.2, 0.4])
+    picture = pictures.two_ways(words, doc_start, z, alpha, eta, ["loan", "bank", "rate"], token, uniform)
+    alt = drawn(picture)
+    lengths: dict[tuple[float, str], float] = {}
+    for bar in picture.figure.axes[0].patches:
+        key = (round(bar.get_y() + bar.get_height() / 2), bar.get_facecolor())
+        lengths[key] = lengths.get(key, 0) + bar.get_width()
+    colours = {colour for _, colour in lengths}
+    assert len(colours) == 2
+    for colour in colours:
+        assert lengths[0, colour] == pytest.approx(lengths[1, colour], abs=1e-12)
+    counts = cases.recount(words, doc_start, z, 2, 3)
+    probability = reference.full_conditional(words, doc_start, z, *counts, alpha, eta, token)
+    assert f"draws topic {'AB'[reference.draw(probability, uniform)]} from the dense" in alt
+    uniforms = np.where(np.arange(4) == token, uniform, 0.5)
+    fixed = z.copy()  # of a sweep, only the first token sees the state as it was
+    if token == 0:
+        reference.sweep_sparse(words, doc_start, fixed, *counts, alpha, eta, uniforms)
+        assert f"and {'AB'[fixed[0]]} from the buckets" in alt
+
+
+def test_speed():
+    rows = [
+        {"corpus": corpus, "kernel": kernel, "K": n_topics, "twin_ns": 3.0 * n_topics, "tomotopy_ns": None}
+        | {"lda_ns": 2222.0, "limit_row_ns": 1.0, "limit_move_ns": 2.0}
+        for corpus, n_topics, kernel in itertools.product(("a", "b"), (20, 1000), ("sweep", "sweep_sparse"))
+    ]
+    picture = pictures.speed(rows, "b")
+    alt = drawn(picture)
+    assert "K = 20, 1000" in alt and "dense 60, 3,000" in alt and "lda (library) 2,222, 2,222" in alt
+    assert "tomotopy" not in alt and len(picture.figure.axes[0].lines) == 5
 
 
 CORPUS = spec.EXACT_CORPORA[0]

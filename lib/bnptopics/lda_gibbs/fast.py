@@ -269,18 +269,22 @@ def full_conditional(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, token):
 def log_joint(n_dk, n_vk, n_k, alpha, eta):
     """Zero counts add nothing and are skipped; plain sums instead of `fsum`, equal to rounding."""
     alpha_sum, eta_sum = alpha.sum(), eta.sum()
+    of_alpha = np.empty(len(alpha))
+    for k in range(len(alpha)):
+        of_alpha[k] = lgamma(alpha[k])
     value = 0.0
     for d in range(n_dk.shape[0]):
         length = 0
         for k in range(n_dk.shape[1]):
             if n_dk[d, k] > 0:
                 length += n_dk[d, k]
-                value += lgamma(n_dk[d, k] + alpha[k]) - lgamma(alpha[k])
+                value += lgamma(n_dk[d, k] + alpha[k]) - of_alpha[k]
         value += lgamma(alpha_sum) - lgamma(length + alpha_sum)
     for v in range(n_vk.shape[0]):
+        of_eta = lgamma(eta[v])
         for k in range(n_vk.shape[1]):
             if n_vk[v, k] > 0:
-                value += lgamma(n_vk[v, k] + eta[v]) - lgamma(eta[v])
+                value += lgamma(n_vk[v, k] + eta[v]) - of_eta
     for k in range(len(n_k)):
         value += lgamma(eta_sum) - lgamma(n_k[k] + eta_sum)
     return value

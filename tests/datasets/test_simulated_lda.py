@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bnptopics import datasets
 from bnptopics.datasets import make_lda_corpus
 
 
@@ -55,15 +54,9 @@ def test_priors_may_differ_by_topic_and_word():
 
 def test_rows_follow_the_dirichlet_distribution():
     prior = np.array([0.05, 0.5, 3.0])
-    rows = datasets._dirichlet(np.random.default_rng(0), prior, 4000)
+    rows = make_lda_corpus(4000, 1, 3, 0, alpha=prior, random_state=0)[1].doc_topic
     for v in range(3):
         assert stats.kstest(rows[:, v], stats.beta(prior[v], prior.sum() - prior[v]).cdf).pvalue > 1e-4
-
-
-def test_draw_takes_the_first_index_whose_cumulative_weight_exceeds_the_uniform():
-    weights = np.array([0.0, 1.0, 0.0, 3.0, 0.0])
-    below, largest = np.nextafter(0.25, 0), np.nextafter(1, 0)
-    assert datasets._draw(weights, np.array([0.0, below, 0.25, largest])).tolist() == [1, 1, 3, 3]
 
 
 def test_tokens_follow_their_topics():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bnptopics import datasets
+from bnptopics.datasets.sotu import _cut
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +74,9 @@ def test_other_settings():
 
 def test_cut_takes_whole_paragraphs():
     text = "\n\none two\n\nthree\n \t\nfour five six\nseven\n\neight\n\n"
-    assert datasets._cut(text, 3) == ["one two\n\nthree", "four five six\nseven", "eight"]
-    assert datasets._cut(text, 1) == ["one two", "three", "four five six\nseven", "eight"]
-    assert datasets._cut("a b\n\nc d", 2) == ["a b", "c d"]
+    assert _cut(text, 3) == ["one two\n\nthree", "four five six\nseven", "eight"]
+    assert _cut(text, 1) == ["one two", "three", "four five six\nseven", "eight"]
+    assert _cut("a b\n\nc d", 2) == ["a b", "c d"]
 
 
 def test_the_corpus_is_loaded_once(sotu):

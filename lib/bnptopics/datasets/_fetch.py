@@ -72,7 +72,9 @@ def fetch(archive: Archive, download: bool = True) -> Path:
         return path
     what = f"{archive.file} is not in the cache" if found is None else f"{path} is damaged (its sha256 is {found})"
     if not download:
-        raise OSError(f"{what}, and download=False forbids to fetch it. Leave download=False out, or {_by_hand(archive)}")
+        raise OSError(
+            f"{what}, and download=False forbids to fetch it. Leave download=False out, or {_by_hand(archive)}"
+        )
     with _staging(path.parent) as staging:
         try:
             got = (_by_pip if "==" in archive.source else _from_address)(archive, staging)
@@ -154,7 +156,7 @@ def _from_address(archive: Archive, staging: Path) -> Path:
 
 # pip asks the build system of a source archive for the metadata of the package. Here this module answers in its place, so
 # that nothing of the archive is run, and no build system, whose sha256 nobody has pinned, is fetched for it.
-_BACKEND = '''
+_BACKEND = """
 import pathlib
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -168,7 +170,7 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     raise RuntimeError("only the metadata is asked for")
-'''
+"""
 
 
 def _by_pip(archive: Archive, staging: Path) -> Path:
@@ -213,9 +215,10 @@ def _by_pip(archive: Archive, staging: Path) -> Path:
 
 
 def _largest(folder: Path, name: str) -> int:
-    """Size of the largest file of a name below a folder that another process is writing to."""
+    """Size of the largest file of a name below a folder where another process makes and removes what it likes."""
     sizes = [0]
-    for path in folder.rglob(name):
-        with contextlib.suppress(OSError):
-            sizes.append(path.stat().st_size)
+    for place, _, files in os.walk(folder):  # unlike Path.rglob it goes on when a folder vanishes
+        if name in files:
+            with contextlib.suppress(OSError):
+                sizes.append(os.path.getsize(os.path.join(place, name)))
     return max(sizes)

@@ -256,7 +256,7 @@ def load_alice(unit: Literal["word", "letter"] = "word", download: bool = True) 
 
 @lru_cache(maxsize=2)
 def _alice(path: Path, unit: str) -> Corpus:
-    text = _member(path, "wordcloud-1.9.6/examples/alice.txt").decode("utf-8-sig")
+    text = _member(path, "wordcloud-1.9.6/examples/alice.txt").decode("utf-8")
     titles, chapters = _chapters(text)
     if unit == "word":
         documents = [re.findall(r"[a-z]+(?:'[a-z]+)*", chapter.lower()) for chapter in chapters]
@@ -355,7 +355,8 @@ def load_nips(download: bool = True) -> Corpus:
     Corpus
         3,280,697 tokens of 14,036 words, stop words and rare words left out by those who collected it, with the labels
         ``year`` and ``section``: the code of a section such as "LT" (learning theory) for the 593 papers of 2001 to 2003,
-        "" for those before. Names are the year and the first page, or the number in the section: "1987/0022", "2003/VM14".
+        "" for those before. Names are the year with the first page, in 2000 the authors, or from 2001 the place in the
+        section: "1987/0022", "2000/AndreRussell", "2003/VM14".
 
     Raises
     ------
@@ -375,7 +376,7 @@ def load_nips(download: bool = True) -> Corpus:
 def _nips(path: Path) -> Corpus:
     matrix = read_rdata(path.read_bytes())["counts"]  # sparse by columns, as the package Matrix of R has it
     names, vocabulary = matrix["Dimnames"]
-    parts = [re.search(r"(\d{4})/([A-Z]*)", name).groups() for name in names]
+    parts = [re.fullmatch(r"(\d{4})/(?:([A-Z]{2})\d+|.*)", name).groups("") for name in names]
     corpus = Corpus.from_counts(
         sparse.csc_array((matrix["x"], matrix["i"], matrix["p"]), shape=tuple(matrix["Dim"])),
         vocabulary,

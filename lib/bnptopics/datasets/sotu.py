@@ -83,9 +83,7 @@ def _sotu(words_per_document: int, min_df: float | int) -> Corpus:
         "year": np.array([row["year"] for row in rows], dtype=np.int64),
         "party": [row["party"] for row in rows],
     }
-    return Corpus.from_texts(
-        texts, labels=labels, names=names, stop_words="english", token_pattern=WORD, min_df=min_df
-    )
+    return Corpus.from_texts(texts, labels=labels, names=names, stop_words="english", token_pattern=WORD, min_df=min_df)
 
 
 def _cut(text: str, words_per_document: int) -> list[str]:

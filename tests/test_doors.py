@@ -43,7 +43,9 @@ RULES = {
     "verify": Rule(STDLIB | {"numpy", "scipy", "hypothesis", ".verify", ".corpus"}, {"numba", "bnptopics"}),
     "models": Rule(STDLIB | {"numpy", "scipy", ".models", ".corpus"}),
     "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models", ".datasets"}, {"tqdm"}),
-    "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus"}, {"arviz", "pyLDAvis"}),
+    "exports": Rule(STDLIB | {"numpy", "scipy", "sklearn", ".corpus"}, {"arviz"}),
+    "matching": Rule({"typing", "numpy", "scipy"}),
+    "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports"}),
     "show": Rule(
         STDLIB | {"numpy", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
         never={"matplotlib.pyplot", "pylab", "matplotlib.pylab"},
@@ -56,7 +58,8 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", ".base", ".corpus", own + "reference", own + "fast"}
+    shared = {".base", ".corpus", ".exports", ".matching"}
+    estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,
         "reference": WORDS | {"numpy", "scipy", ".corpus"},

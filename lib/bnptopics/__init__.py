@@ -11,6 +11,7 @@ _HOME = {
     "Corpus": "corpus",
     "GibbsLDA": "lda_gibbs.estimator",
     "load": "base",
+    "match_topics": "matching",
 }
 _MODULES = ("datasets", "models", "show", "verify")
 

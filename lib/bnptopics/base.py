@@ -9,10 +9,10 @@ import signal
 import threading
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,9 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from tqdm.auto import tqdm
 
 from .corpus import Corpus
+from .exports import to_pyldavis
 
-FORMAT = 1
+FORMAT = 2
 # What reading a damaged zip archive, or one with other contents, may raise.
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -44,7 +45,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     A fitted model has `topic_word_` (K, V), also called `components_`, whose rows are distributions over words;
     `doc_topic_` (D, K), whose rows are distributions over topics for the documents it was fitted on; and `vocabulary_`.
-    It gives topic proportions of new documents by `transform`, and scores them by document completion.
+    It gives topic proportions of new documents by `transform`, and scores them by document completion. A model that
+    ran several chains takes `topic_word_` and `doc_topic_` from one of them, and predicts words by all.
 
     Input is a `Corpus`, or a matrix of counts (documents, words), dense or sparse.
     """
@@ -52,6 +54,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     topic_word_: NDArray[np.float64]
     doc_topic_: NDArray[np.float64]
     vocabulary_: tuple[str, ...]
+    _corpus_digest: str
 
     @property
     def components_(self) -> NDArray[np.float64]:
@@ -83,7 +86,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         the document's topic proportions; the other half is scored by the probability sum_k theta_k phi_k(word). The
         score is the sum of the logarithms over all scored tokens, divided by their number, so that doubling the
         documents leaves it unchanged and the score of a union is the token-weighted mean. Documents with fewer than
-        two tokens add nothing. Source: Wallach, Murray, Salakhutdinov and Mimno (2009), document completion.
+        two tokens add nothing. With several chains a token's probability is the mean over chains, each with its own
+        topics and proportions: what the topics are called plays no part. Source: Wallach, Murray, Salakhutdinov and
+        Mimno (2009), document completion.
 
         Parameters
         ----------
@@ -101,22 +106,77 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         observed, scored = halves(self._as_corpus(X, reset=False))
         if not scored.n_tokens:
             raise ValueError("X has no document of two tokens or more: completion scores one half given the other.")
-        theta = self.transform(observed)
         documents = np.repeat(np.arange(scored.n_documents), scored.lengths)
-        total = 0.0
-        for at in range(0, scored.n_tokens, 4096):  # never N x K numbers at once
-            part = slice(at, at + 4096)
-            probability = np.sum(theta[documents[part]] * self.topic_word_[:, scored.words[part]].T, axis=1)
-            total += np.log(probability).sum()
-        return float(total / scored.n_tokens)
+        probability = np.zeros(scored.n_tokens)
+        n_chains = 0
+        for theta, phi in self._by_chain(observed):
+            n_chains += 1
+            for at in range(0, scored.n_tokens, 4096):  # never N x K numbers at once
+                part = slice(at, at + 4096)
+                probability[part] += np.sum(theta[documents[part]] * phi[:, scored.words[part]].T, axis=1)
+        return float(np.log(probability / n_chains).mean())
 
     def perplexity(self, X: Corpus | ArrayLike) -> float:
         """``exp(-score(X))``: the size of a fair die as hard to predict as a held-out token. Smaller is better."""
         return float(np.exp(-self.score(X)))
 
+    def word_probabilities(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
+        """Probability that the next word of each document is v: the mean over chains of sum_k theta_k phi_k(v).
+
+        Topics may be averaged over chains only in quantities that do not depend on their labels. This is one.
+
+        Parameters
+        ----------
+        X : Corpus or (D, V) counts
+            Not too many documents at a time: the answer has D x V numbers.
+
+        Returns
+        -------
+        probability : (D, V) float64
+            Rows are positive and sum to one.
+        """
+        check_is_fitted(self)
+        corpus = self._as_corpus(X, reset=False)
+        each = [theta @ phi for theta, phi in self._by_chain(corpus)]
+        return sum(each) / len(each)
+
+    def to_pyldavis(self, corpus: Corpus | ArrayLike) -> dict[str, Any]:
+        """What pyLDAvis shows this model by: ``pyLDAvis.prepare(**model.to_pyldavis(corpus))``.
+
+        It works with a single topic, with topics that are alike, with empty documents (which weigh nothing) and with
+        words that do not occur. pyLDAvis sorts topics by their size and counts them from 1; to have them numbered as
+        here say ``prepare(**model.to_pyldavis(corpus), sort_topics=False, start_index=0)``.
+
+        Parameters
+        ----------
+        corpus : Corpus or (D, V) counts
+            The documents of the fit, or others with its vocabulary.
+
+        Returns
+        -------
+        arguments : dict
+            `topic_term_dists` (K, V), `doc_topic_dists` (D, K), `doc_lengths` (D,), `vocab` list of V words,
+            `term_frequency` (V,), and `mds`, which places topics in the plane: `exports.map_of_topics`.
+
+        Raises
+        ------
+        ValueError
+            When `corpus` has another vocabulary or no token.
+        """
+        return to_pyldavis(self, corpus)
+
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to `path` (a zip of arrays and JSON, nothing that runs code when read). See `load`."""
         save(self, path)
+
+    def _by_chain(self, corpus: Corpus) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Topic proportions (D, K) of documents and word probabilities (K, V) of topics, as each chain has them."""
+        yield np.asarray(self.transform(corpus)), self.topic_word_
+
+    def _was_fitted_on(self, corpus: Corpus) -> bool:
+        """Are these the documents of the fit? The same counts may come without names of words, or have come so."""
+        renamed = Corpus(corpus.words, corpus.doc_start, self.vocabulary_, ordered=False)
+        return digest(renamed) == self._corpus_digest
 
     def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool) -> Corpus:
         """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`."""
@@ -140,6 +200,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 del self.feature_names_in_
             self.n_features_in_ = corpus.vocab_size
             self.vocabulary_ = corpus.vocabulary
+            self._corpus_digest = digest(corpus)
         return corpus
 
     def _check_vocabulary(self, corpus: Corpus) -> None:
@@ -296,13 +357,11 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
         "params": {name: _encode(value, f"param.{name}", arrays) for name, value in params.items()},
         "state": {},
     }
+    # A Generator given as `random_state` stays the one that the fit goes on drawing from.
+    shared = {id(value): name for name, value in params.items() if isinstance(value, np.random.Generator)}
     for name, value in vars(model).items():
         if name not in params:
-            # A Generator given as `random_state` stays the one that the fit goes on drawing from.
-            shared = [
-                param for param, given in params.items() if isinstance(given, np.random.Generator) and given is value
-            ]
-            record["state"][name] = {"param": shared[0]} if shared else _encode(value, f"state.{name}", arrays)
+            record["state"][name] = _encode(value, f"state.{name}", arrays, shared)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with open(temporary, "xb") as file:
@@ -318,7 +377,7 @@ def load(path: str | os.PathLike) -> TopicModel:
     Raises
     ------
     ValueError
-        When the file is not such a model, is damaged, or was written in a newer format.
+        When the file is not such a model, is damaged, or was written in another format.
     """
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
@@ -328,8 +387,9 @@ def load(path: str | os.PathLike) -> TopicModel:
     except _DAMAGED as error:
         raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error}.") from error
     if written != FORMAT:
+        remedy = "fit and save the model anew" if isinstance(written, int) and written < FORMAT else "update it"
         raise ValueError(
-            f"{os.fspath(path)} has format {written}, and this version of bnptopics reads {FORMAT}: update it."
+            f"{os.fspath(path)} has format {written}, and this version of bnptopics reads {FORMAT}: {remedy}."
         )
     module, _, name = record["class"].rpartition(".")
     cls = None
@@ -348,8 +408,10 @@ def load(path: str | os.PathLike) -> TopicModel:
     return model
 
 
-def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
-    """`value` as JSON; arrays are put aside under `name`."""
+def _encode(value: Any, name: str, arrays: dict[str, NDArray], shared: Mapping[int, str] = MappingProxyType({})) -> Any:
+    """`value` as JSON; arrays are put aside under `name`, and what is in `shared` is named by its parameter."""
+    if id(value) in shared:
+        return {"param": shared[id(value)]}
     if isinstance(value, np.ndarray) and value.dtype.kind != "O":
         arrays[name] = value
         return {"array": name}
@@ -357,16 +419,19 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray]) -> Any:
         return {"objects": value.tolist()}  # the strings of feature_names_in_
     if isinstance(value, np.random.Generator):
         return {"generator": value.bit_generator.state}
-    if isinstance(value, tuple):
-        return {"tuple": list(value)}
+    if isinstance(value, tuple | list):
+        content = [_encode(item, f"{name}.{i}", arrays, shared) for i, item in enumerate(value)]
+        return content if isinstance(value, list) else {"tuple": content}
     if isinstance(value, np.generic):
         return value.item()
-    if value is None or isinstance(value, str | bool | int | float | list):
+    if value is None or isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
 
 
 def _decode(value: Any, arrays: dict[str, NDArray], params: dict[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, arrays, params) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
@@ -377,7 +442,7 @@ def _decode(value: Any, arrays: dict[str, NDArray], params: dict[str, Any]) -> A
     if kind == "objects":
         return np.array(content, dtype=object)
     if kind == "tuple":
-        return tuple(content)
+        return tuple(_decode(content, arrays, params))
     generator = np.random.Generator(getattr(np.random, content["bit_generator"])())
     generator.bit_generator.state = content
     return generator

@@ -178,16 +178,16 @@ def test_shapes_and_sums(fitted):
     for rows in (fitted.topic_word_, fitted.doc_topic_, fitted.topic_mass_[None]):
         assert (rows > 0).all()
         np.testing.assert_allclose(rows.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert fitted.z_.dtype == np.int32 and fitted.z_.shape == (CORPUS.n_tokens,)
-    assert fitted.log_joint_.shape == (12,)
+    assert fitted.z_.dtype == np.int32 and fitted.z_.shape == (1, CORPUS.n_tokens)
+    assert fitted.log_joint_.shape == (1, 12)
     assert (fitted.n_sweeps_, fitted.n_samples_) == (12, 4)
     assert fitted.n_features_in_ == 25 and fitted.vocabulary_ == CORPUS.vocabulary
 
 
 def test_trace_ends_with_the_joint_of_the_last_state(fitted):
     bags = CORPUS.bags()
-    urn = lda.collapsed_log_joint(bags.words, bags.doc_start, fitted.z_, fitted.alpha_, fitted.eta_)
-    assert fitted.log_joint_[-1] == pytest.approx(urn, abs=1e-8)
+    urn = lda.collapsed_log_joint(bags.words, bags.doc_start, fitted.z_[0], fitted.alpha_, fitted.eta_)
+    assert fitted.log_joint_[0, -1] == pytest.approx(urn, abs=1e-8)
 
 
 def test_estimates_average_the_samples():
@@ -196,7 +196,7 @@ def test_estimates_average_the_samples():
     documents = np.repeat(np.arange(40), bags.lengths)
     theta, phi, mass = np.zeros((40, 3)), np.zeros((3, 25)), np.zeros(3)
     for n_sweeps in (6, 8, 10, 12):
-        z = model(n_sweeps=n_sweeps).fit(CORPUS).z_
+        z = model(n_sweeps=n_sweeps).fit(CORPUS).z_[0]
         n_dk, n_kv = np.zeros((40, 3)), np.zeros((3, 25))
         np.add.at(n_dk, (documents, z), 1)
         np.add.at(n_kv, (z, bags.words), 1)
@@ -555,14 +555,20 @@ def assert_equal_models(first: GibbsLDA, second: GibbsLDA) -> None:
     assert type(first) is type(second)
     assert vars(first).keys() == vars(second).keys()
     for name, value in vars(first).items():
-        other = getattr(second, name)
-        assert type(value) is type(other), name
-        if isinstance(value, np.ndarray):
-            assert value.dtype == other.dtype and np.array_equal(value, other), name
-        elif isinstance(value, np.random.Generator):
-            np.testing.assert_equal(value.bit_generator.state, other.bit_generator.state)
-        else:
-            assert value == other, name
+        assert_equal_values(value, getattr(second, name), name)
+
+
+def assert_equal_values(value: object, other: object, name: str) -> None:
+    assert type(value) is type(other), name
+    if isinstance(value, np.ndarray):
+        assert value.dtype == other.dtype and np.array_equal(value, other), name
+    elif isinstance(value, np.random.Generator):
+        np.testing.assert_equal(value.bit_generator.state, other.bit_generator.state)
+    elif name == "_rngs":
+        for mine, theirs in zip(value, other, strict=True):
+            assert_equal_values(mine, theirs, name)
+    else:
+        assert value == other, name
 
 
 NAMED = pd.DataFrame(CORPUS.counts.toarray(), columns=CORPUS.vocabulary)
@@ -582,7 +588,7 @@ NAMED = pd.DataFrame(CORPUS.counts.toarray(), columns=CORPUS.vocabulary)
         ({"random_state": np.random.Generator(np.random.MT19937(5))}, CORPUS),
         ({"random_state": np.random.Generator(np.random.Philox(5))}, CORPUS),
         ({"random_state": np.random.Generator(np.random.SFC64(5))}, CORPUS),
-        ({"random_state": None, "n_jobs": 2, "verbose": False}, CORPUS),
+        ({"random_state": None, "n_jobs": 2, "verbose": False, "n_chains": 3}, CORPUS),
         ({"engine": "reference", "n_sweeps": 2, "burn_in": 9}, CORPUS),
     ],
     ids=["corpus", "counts", "frame", "arrays", "lists", "scalars", "pcg", "mt", "philox", "sfc", "none", "reference"],
@@ -639,7 +645,7 @@ def test_the_file_is_a_zip_of_arrays_and_json(fitted, tmp_path):
         assert archive.testzip() is None and "json.npy" in archive.namelist()
     assert os.listdir(tmp_path) == ["model"]
     record = json.loads(str(np.load(tmp_path / "model")["json"]))
-    assert record["format"] == 1 and record["class"] == "bnptopics.lda_gibbs.estimator.GibbsLDA"
+    assert record["format"] == 2 and record["class"] == "bnptopics.lda_gibbs.estimator.GibbsLDA"
 
 
 def rewritten(source: Path, target: Path, **changes) -> Path:
@@ -690,9 +696,12 @@ def test_load_runs_no_code(tmp_path):
 
 def test_load_refuses_another_format(fitted, tmp_path):
     fitted.save(tmp_path / "model")
-    newer = rewritten(tmp_path / "model", tmp_path / "newer", format=2)
-    with pytest.raises(ValueError, match="newer has format 2, and this version of bnptopics reads 1: update it"):
+    newer = rewritten(tmp_path / "model", tmp_path / "newer", format=3)
+    with pytest.raises(ValueError, match="newer has format 3, and this version of bnptopics reads 2: update it"):
         bnptopics.load(newer)
+    older = rewritten(tmp_path / "model", tmp_path / "older", format=1)
+    with pytest.raises(ValueError, match=r"older has format 1, .* reads 2: fit and save the model anew"):
+        bnptopics.load(older)
 
 
 FOREIGN = ["os.system", "sklearn.decomposition.NMF", "bnptopics.corpus.Corpus", "bnptopics.base.load", "GibbsLDA"]
@@ -893,7 +902,7 @@ def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler):
             found.fit(CORPUS)
     assert str(stopped.value) == ""  # Python's own, from inside the sweep
     assert signal.getsignal(signal.SIGINT) is default_handler
-    assert found.n_sweeps_ == 2 and len(found.log_joint_) == 2
+    assert found.n_sweeps_ == 2 and found.log_joint_.shape == (1, 2)
     assert np.isfinite(found.score(NEW))
 
 
@@ -952,7 +961,7 @@ def test_ctrl_c_from_outside(tmp_path):
         "try:\n"
         "    m.fit(X)\n"
         "except KeyboardInterrupt as stopped:\n"
-        "    assert m.n_sweeps_ == m.n_samples_ == len(m.log_joint_) > 0\n"
+        "    assert m.n_sweeps_ == m.n_samples_ == m.log_joint_.shape[1] > 0\n"
         "    other = GibbsLDA(20, n_sweeps=m.n_sweeps_, burn_in=0, thin=1, random_state=0).fit(X)\n"
         "    assert np.array_equal(m.topic_word_, other.topic_word_) and np.array_equal(m.z_, other.z_)\n"
         "    print(stopped)\n"

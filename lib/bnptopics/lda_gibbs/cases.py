@@ -388,3 +388,14 @@ def _number(x: float) -> str:
 
 def _numbers(array: NDArray) -> str:
     return "(" + ", ".join(f"{x:g}" for x in array) + ")"
+
+
+def large_counts(*names: str) -> Iterator[Case]:
+    """The counts of `large_states`, and a few states with counts in the hundreds and priors far apart."""
+    rng = np.random.default_rng(2)
+    for case in large_states():
+        yield {name: case[name] for name in names}
+    for size in (1e-6, 1e-2, 1.0, 1e3, 1e6):
+        documents = [[(int(rng.integers(7)), int(rng.integers(3)))] * int(rng.integers(300)) for _ in range(6)]
+        case = state(documents, (size * rng.uniform(0.5, 2, 3)).tolist(), (size * rng.uniform(0.5, 2, 7)).tolist())
+        yield {name: case[name] for name in names}

@@ -1,19 +1,32 @@
 """GibbsLDA: latent Dirichlet allocation by collapsed Gibbs sampling, for users."""
 
 import importlib
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from types import ModuleType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import TopicModel, as_generator, digest, iterate, prior, threads, whole
+from ..base import TopicModel, as_generator, iterate, prior, threads, whole
 from ..corpus import Corpus
+from ..exports import to_arviz
+from ..matching import match_topics
 
 # Folding in a document: sweeps over its tokens, and how many of them come before the first that counts.
 FOLD_IN_SWEEPS, FOLD_IN_BURN_IN = 60, 20
+# Learning priors: how many steps of the fixed point each time, which part of each is taken, and the bounds of values.
+PRIOR_STEPS, PRIOR_DAMPING, PRIOR_BOUNDS = 10, 0.5, (1e-6, 1e6)
+# What is kept of each sweep, in the order in which `_sweep` returns it: arrays (C, n_sweeps_, ...).
+TRACES = ("log_joint_", "_trace_n_k", "_trace_priors")
+
+Counts = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]  # n_dk, n_vk, n_k
 
 
 class GibbsLDA(TopicModel):
@@ -34,10 +47,20 @@ class GibbsLDA(TopicModel):
     thin : int, default 10
         From then on every `thin`-th sweep counts. Estimates are averages over these samples of one chain, within which
         topics keep their labels. With no sample (``n_sweeps < burn_in + thin``) they come from the last state.
+    n_chains : int, default 1
+        Independent runs from different starts, C >= 1. Chain c is the same run whatever C: one chain more changes none
+        of the others.
+    optimise_priors : {None, "alpha", "eta", "both"}, default None
+        Priors to be learned from the counts (Minka's fixed point, damped), starting from the values given: of `alpha`
+        a value for each topic, of `eta` only the size, with the proportions between words as given. This is done during
+        burn-in; then they stay as they are, so that all samples come from one posterior. Each chain learns its own.
+    optimise_interval : int, default 10
+        They are set anew after every so many sweeps of the burn-in, its first quarter apart.
     engine : {"fast", "reference"}, default "fast"
         The numba kernels, or the readable ones: the same fit for the same seed, hundreds of times slower.
     n_jobs : int or None, default None
-        Threads used by `transform` and `score`; results do not depend on it. None means 1, -1 all cores.
+        Threads: over chains in `fit` and `resume`, over documents in `transform` and `score`. Results do not depend on
+        it. None means 1, -1 all cores.
     random_state : int, numpy.random.Generator or None, default None
         All randomness comes from here: the same int gives the same fit. None takes fresh entropy.
     verbose : bool or None, default None
@@ -46,19 +69,40 @@ class GibbsLDA(TopicModel):
     Attributes
     ----------
     topic_word_, components_ : (K, V) float64
-        Word probabilities of each topic.
+        Word probabilities of each topic, in the best chain. Those of several chains are never averaged: topic 3 of one
+        need not be topic 3 of another, nor any of its topics.
     doc_topic_ : (D, K) float64
-        Topic proportions of the documents of the fit; the prior mean for an empty one.
+        Topic proportions of the documents of the fit, in the best chain; the prior mean for an empty one.
     topic_mass_ : (K,) float64
-        Share of all tokens in each topic. A topic with none has its prior mean in `topic_word_`.
-    log_joint_ : (n_sweeps_,) float64
-        log p(w, z) after each sweep, in nats. It keeps fluctuating: a chain converges in distribution.
-    z_ : (N,) int32
-        Topic of each token in the last state, in the order of ``corpus.bags().words``.
-    n_sweeps_, n_samples_ : int
-        Sweeps done so far, and samples averaged.
+        Share of all tokens in each topic, in the best chain. A topic with none has its prior mean in `topic_word_`.
     alpha_, eta_ : (K,), (V,) float64
-        The priors as used.
+        The priors of the best chain: as given, or as learned.
+    best_chain_ : int
+        The chain with the largest mean of `log_joint_` over the samples (without samples: in the last state); of equals
+        the first.
+    matching_ : (C, K) int64
+        ``matching_[c, k]`` is the topic of chain c that goes with topic k of the best chain, one to one (see
+        `bnptopics.match_topics`).
+    matching_similarity_ : (C, K) float64
+        How alike these two are: one for equal topics, zero for topics without a common word. A topic that every chain
+        finds again, with 0.9 or more, is a feature of the corpus; with much less it may be an accident of its chain.
+    log_joint_ : (C, n_sweeps_) float64
+        log p(w, z) after each sweep, in nats, under the priors with which the sweep was made. It keeps fluctuating: a
+        chain converges in distribution.
+    z_ : (C, N) int32
+        Topic of each token in the last state, in the order of ``corpus.bags().words``.
+    chain_topic_word_, chain_doc_topic_, chain_topic_mass_ : (C, K, V), (C, D, K), (C, K) float64
+        The estimates of every chain, worked out when asked for.
+    chain_alpha_, chain_eta_ : (C, K), (C, V) float64
+        The priors of every chain.
+    n_sweeps_, n_samples_ : int
+        Sweeps done so far, and samples averaged, in each chain.
+    n_prior_updates_ : int
+        How often the priors were set anew, in each chain.
+    prior_capped_ : int
+        How many of these times one of them ran into a bound, in the best chain: 1e-6, as does alpha of a topic without
+        tokens, or 1e6, with a warning: the counts then vary no more than draws from one distribution, for which the
+        best prior is infinite.
     vocabulary_ : tuple of str
     n_features_in_ : int
         V.
@@ -81,6 +125,9 @@ class GibbsLDA(TopicModel):
         n_sweeps: int = 200,
         burn_in: int = 100,
         thin: int = 10,
+        n_chains: int = 1,
+        optimise_priors: str | None = None,
+        optimise_interval: int = 10,
         engine: str = "fast",
         n_jobs: int | None = None,
         random_state: int | np.random.Generator | None = None,
@@ -92,13 +139,16 @@ class GibbsLDA(TopicModel):
         self.n_sweeps = n_sweeps
         self.burn_in = burn_in
         self.thin = thin
+        self.n_chains = n_chains
+        self.optimise_priors = optimise_priors
+        self.optimise_interval = optimise_interval
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Corpus | ArrayLike, y: None = None) -> Self:
-        """Run the sampler from a random start.
+        """Run the sampler from random starts.
 
         Parameters
         ----------
@@ -112,13 +162,13 @@ class GibbsLDA(TopicModel):
         ValueError
             For bad parameters or counts; nothing of an earlier fit is changed then.
         KeyboardInterrupt
-            After Ctrl-C, once the sweep is finished; the model is fitted with what was learned, and `resume` goes on.
+            After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
+            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
         """
         n_topics = whole("n_topics", self.n_topics, 1)
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
-        whole("burn_in", self.burn_in, 0)
-        whole("thin", self.thin, 1)
-        threads(self.n_jobs)
+        n_chains = whole("n_chains", self.n_chains, 1)
+        self._check_schedule()
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
@@ -126,21 +176,27 @@ class GibbsLDA(TopicModel):
         try:
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
+            self._check_starts(alpha, eta)
         except BaseException:  # Ctrl-C too
             vars(self).clear()
             vars(self).update(earlier)
             raise
-        self.alpha_, self.eta_ = alpha, eta
-        self._corpus_digest = digest(corpus)
         self._fold_in_seed = int(rng.integers(2**63))
-        self._rng = rng
-        self.z_, *_ = kernels.initialise(
-            corpus.words, corpus.doc_start, n_topics, corpus.vocab_size, rng.random(corpus.n_tokens)
-        )
-        self.log_joint_ = np.empty(0)
-        self.n_sweeps_ = self.n_samples_ = 0
-        self._total_dk = np.zeros((corpus.n_documents, n_topics), dtype=np.int64)
-        self._total_phi = np.zeros((corpus.vocab_size, n_topics))
+        # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the seed;
+        # the c-th child is the same however many there are.
+        children = np.random.SeedSequence(self._fold_in_seed).spawn(n_chains - 1)
+        self._rngs = (rng, *map(np.random.default_rng, children))
+        sizes = (corpus.words, corpus.doc_start, n_topics, corpus.vocab_size)
+        self.z_ = np.stack([kernels.initialise(*sizes, own.random(corpus.n_tokens))[0] for own in self._rngs])
+        self.chain_alpha_, self.chain_eta_ = np.tile(alpha, (n_chains, 1)), np.tile(eta, (n_chains, 1))
+        self.n_sweeps_ = self.n_prior_updates_ = 0
+        self.log_joint_ = np.empty((n_chains, 0))
+        self._trace_n_k = np.empty((n_chains, 0, n_topics), dtype=np.int32)
+        self._trace_priors = np.empty((n_chains, 0, 2))  # sums of alpha and of eta
+        self._counted = np.empty(0, dtype=bool)  # which sweeps were samples
+        self._samples, self._capped = np.zeros((2, n_chains), dtype=np.int64)
+        self._total_dk = np.zeros((n_chains, corpus.n_documents, n_topics), dtype=np.int64)
+        self._total_phi = np.zeros((n_chains, corpus.vocab_size, n_topics))
         self._sample(corpus, n_sweeps)
         return self
 
@@ -152,7 +208,7 @@ class GibbsLDA(TopicModel):
         X : Corpus or (D, V) counts
             The very documents of the fit.
         n_sweeps : int
-            Further sweeps.
+            Further sweeps of each chain.
 
         Raises
         ------
@@ -161,10 +217,10 @@ class GibbsLDA(TopicModel):
         """
         check_is_fitted(self)
         n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        whole("burn_in", self.burn_in, 0)
-        whole("thin", self.thin, 1)
+        self._check_schedule()
+        self._check_starts(self.chain_alpha_, self.chain_eta_)
         corpus = self._as_corpus(X, reset=False)
-        if len(corpus.words) != len(self.z_) or digest(self._renamed(corpus)) != self._corpus_digest:
+        if not self._was_fitted_on(corpus):
             raise ValueError(
                 "X is not the corpus of the fit: resume goes on with the same documents in the same order."
             )
@@ -172,7 +228,7 @@ class GibbsLDA(TopicModel):
         return self
 
     def transform(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
-        """Topic proportions of documents, by Gibbs sampling with the topics held fixed.
+        """Topic proportions of documents, by Gibbs sampling with the topics of the best chain held fixed.
 
         A document's row depends on the model and on the document alone: not on its place, on other documents or on
         threads. The n-th token of every document uses the same random numbers in sweep s.
@@ -189,66 +245,213 @@ class GibbsLDA(TopicModel):
             prior mean.
         """
         check_is_fitted(self)
-        corpus = self._as_corpus(X, reset=False)
-        kernels = self._kernels()
-        longest = int(corpus.lengths.max())
-        uniforms = np.random.default_rng(self._fold_in_seed).random((longest, FOLD_IN_SWEEPS))
-        topic_word = np.ascontiguousarray(self.topic_word_.T)
+        return self._fold_in(self._as_corpus(X, reset=False), self.topic_word_, self.alpha_)
 
-        def fold_in(part: Corpus) -> NDArray[np.int64]:
-            return kernels.fold_in(part.words, part.doc_start, topic_word, self.alpha_, uniforms, FOLD_IN_BURN_IN)
+    def to_arviz(self) -> Any:
+        """The chains as an `arviz.InferenceData`, so that ``arviz.rhat`` or ``arviz.ess`` judge their mixing.
 
-        n_jobs = min(threads(self.n_jobs), corpus.n_documents)
-        parts = [corpus[part] for part in np.array_split(np.arange(corpus.n_documents), n_jobs)]
-        totals = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fold_in)(part) for part in parts)
-        n_kept = FOLD_IN_SWEEPS - FOLD_IN_BURN_IN
-        return kernels.doc_topic(np.concatenate(totals) / n_kept, self.alpha_)
+        Group `posterior` has for each chain and each sweep after burn-in what does not depend on the labels of topics:
+        `log_joint`, and `topic_mass`, the shares of all tokens in descending order. Group `sample_stats` has `lp`, the
+        log joint under ArviZ's name for it, and `alpha_sum` and `eta_sum`, the sizes of the priors. The burn-in is in
+        `warmup_posterior` and `warmup_sample_stats`. R-hat wants several chains, and comes near one only when all visit
+        the same states; topics are often good long before, and often good without.
+
+        Raises
+        ------
+        ImportError
+            Where ArviZ is not installed: ``pip install "bnptopics[export]"``.
+        ValueError
+            When there is no sweep after burn-in.
+        """
+        check_is_fitted(self)
+        largest_first = -np.sort(-self._trace_n_k, axis=2)
+        draws = {"log_joint": self.log_joint_, "topic_mass": largest_first / self.z_.shape[1]}
+        alpha_sum, eta_sum = np.moveaxis(self._trace_priors, 2, 0)
+        stats = {"lp": self.log_joint_, "alpha_sum": alpha_sum, "eta_sum": eta_sum}
+        return to_arviz(self, draws, stats, min(whole("burn_in", self.burn_in, 0), self.n_sweeps_))
+
+    @property
+    def chain_topic_word_(self) -> NDArray[np.float64]:
+        """`topic_word_` of every chain, (C, K, V)."""
+        return np.stack([self._topic_word(c) for c in range(len(self._samples))])
+
+    @property
+    def chain_doc_topic_(self) -> NDArray[np.float64]:
+        """`doc_topic_` of every chain, (C, D, K)."""
+        return np.stack([self._doc_topic(c) for c in range(len(self._samples))])
+
+    @property
+    def chain_topic_mass_(self) -> NDArray[np.float64]:
+        """`topic_mass_` of every chain, (C, K)."""
+        totals = self._total_dk.sum(axis=1)
+        return totals / totals.sum(axis=1, keepdims=True)
+
+    # -------------------------------------------------------------------------------------------------- parameters
 
     def _kernels(self) -> ModuleType:
         if self.engine not in ("fast", "reference"):
             raise ValueError(f"engine is {self.engine!r}: it must be 'fast' or 'reference'.")
         return importlib.import_module(f".{self.engine}", __package__)
 
-    def _renamed(self, corpus: Corpus) -> Corpus:
-        """The corpus under the words of the fit: the same counts may have come without names."""
-        return Corpus(corpus.words, corpus.doc_start, self.vocabulary_, ordered=False)
+    def _check_schedule(self) -> None:
+        burn_in = whole("burn_in", self.burn_in, 0)
+        whole("thin", self.thin, 1)
+        threads(self.n_jobs)
+        interval = whole("optimise_interval", self.optimise_interval, 1)
+        if self.optimise_priors is None:
+            return
+        if self.optimise_priors not in ("alpha", "eta", "both"):
+            raise ValueError(f"optimise_priors is {self.optimise_priors!r}: it must be None, 'alpha', 'eta' or 'both'.")
+        if burn_in < interval:
+            raise ValueError(
+                f"burn_in is {burn_in} and optimise_interval is {interval}: priors are learned during burn-in, which "
+                "must be at least as long as the interval."
+            )
+
+    def _learns(self, name: str) -> bool:
+        return self.optimise_priors in (name, "both")
+
+    def _check_starts(self, alpha: NDArray[np.float64], eta: NDArray[np.float64]) -> None:
+        """Learning begins within the bounds that it keeps to."""
+        low, high = PRIOR_BOUNDS
+        for name, values in (("alpha", alpha), ("eta", eta.mean(axis=-1))):
+            if self._learns(name) and not np.all((values >= low) & (values <= high)):
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}: to be learned it must begin between {low:g} and {high:g}."
+                )
+
+    # ---------------------------------------------------------------------------------------------------- sampling
+
+    def _is_sample(self, number: int) -> bool:
+        return number > self.burn_in and (number - self.burn_in) % self.thin == 0
+
+    def _is_update(self, number: int) -> bool:
+        in_time = self.burn_in // 4 < number <= self.burn_in
+        return self.optimise_priors is not None and in_time and number % self.optimise_interval == 0
 
     def _sample(self, corpus: Corpus, n_sweeps: int) -> None:
-        kernels = self._kernels()
-        state = self._recount(corpus)
-        trace = []
+        """Let every chain make `n_sweeps` sweeps, and set the estimates."""
+        chains = range(len(self.z_))
+        for c in chains:
+            if not self._samples[c]:  # the totals are those of a last state, which was no sample
+                self._total_dk[c], self._total_phi[c] = 0, 0
+        counts = [self._recount(corpus, c) for c in chains]
+        first, trace = self.n_sweeps_ + 1, []
+        n_jobs = min(threads(self.n_jobs), len(chains))
         try:
-            for _ in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
-                uniforms = self._rng.random(corpus.n_tokens)
-                kernels.sweep(corpus.words, corpus.doc_start, self.z_, *state, self.alpha_, self.eta_, uniforms)
-                trace.append(kernels.log_joint(*state, self.alpha_, self.eta_))
-                since = self.n_sweeps_ + len(trace) - self.burn_in
-                if since > 0 and since % self.thin == 0:
-                    self._total_dk += state[0]
-                    self._total_phi += kernels.topic_word(*state[1:], self.eta_)
-                    self.n_samples_ += 1
+            with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
+                each = pool.map if pool else map
+                for i in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
+                    # No chain begins a sweep before all have ended the last one: Ctrl-C finds them equally far.
+                    swept = each(partial(self._sweep, corpus, counts, first + i), chains)
+                    trace.append([np.array(values) for values in zip(*swept, strict=True)])
         finally:  # also after Ctrl-C: what was learned is kept
-            self.log_joint_ = np.concatenate([self.log_joint_, trace])
+            numbers = range(first, first + len(trace))
             self.n_sweeps_ += len(trace)
+            self.n_prior_updates_ += sum(map(self._is_update, numbers))
+            counted = np.array([self._is_sample(number) for number in numbers], dtype=bool)
+            self._counted = np.concatenate([self._counted, counted])
+            for name, values in zip(TRACES, zip(*trace, strict=True), strict=False):
+                setattr(self, name, np.concatenate([getattr(self, name), np.stack(values, axis=1)], axis=1))
             self._estimate(corpus)
 
-    def _recount(self, corpus: Corpus) -> tuple[NDArray[np.int32], ...]:
-        """n_dk, n_vk and n_k of the assignments `z_`."""
+    def _sweep(self, corpus: Corpus, counts: list[Counts], number: int, c: int) -> tuple:
+        """Sweep `number` of chain c. Returns its `TRACES`."""
+        kernels = self._kernels()
+        n_dk, n_vk, n_k = counts[c]
+        alpha, eta = self.chain_alpha_[c], self.chain_eta_[c]
+        uniforms = self._rngs[c].random(corpus.n_tokens)
+        kernels.sweep(corpus.words, corpus.doc_start, self.z_[c], n_dk, n_vk, n_k, alpha, eta, uniforms)
+        traces = kernels.log_joint(n_dk, n_vk, n_k, alpha, eta), n_k.copy(), (alpha.sum(), eta.sum())
+        if self._is_sample(number):
+            self._total_dk[c] += n_dk
+            self._total_phi[c] += kernels.topic_word(n_vk, n_k, eta)
+            self._samples[c] += 1
+        if self._is_update(number):
+            self._capped[c] += self._learn_priors(counts[c], alpha, eta)
+        return traces
+
+    def _learn_priors(self, counts: Counts, alpha: NDArray[np.float64], eta: NDArray[np.float64]) -> bool:
+        """Change `alpha` and `eta` in place towards what makes the counts most probable. Did one run into a bound?"""
+        kernels = self._kernels()
+        n_dk, n_vk, n_k = counts
+        low, high = PRIOR_BOUNDS
+        capped = False
+        for _ in range(PRIOR_STEPS):
+            if self._learns("alpha"):
+                alpha += PRIOR_DAMPING * (kernels.update_alpha(n_dk, alpha) - alpha)
+                capped |= bool(((alpha < low) | (alpha > high)).any())
+                np.clip(alpha, low, high, out=alpha)
+            if self._learns("eta"):
+                eta += PRIOR_DAMPING * (kernels.update_eta(n_vk, n_k, eta) - eta)
+                mean = eta.mean()
+                capped |= not low <= mean <= high
+                eta *= np.clip(mean, low, high) / mean
+        return capped
+
+    def _recount(self, corpus: Corpus, c: int) -> Counts:
+        """n_dk, n_vk and n_k of the assignments of chain c."""
         documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
-        n_dk = np.zeros((corpus.n_documents, len(self.alpha_)), dtype=np.int32)
-        n_vk = np.zeros((corpus.vocab_size, len(self.alpha_)), dtype=np.int32)
-        np.add.at(n_dk, (documents, self.z_), 1)
-        np.add.at(n_vk, (corpus.words, self.z_), 1)
+        n_topics = self.chain_alpha_.shape[1]
+        n_dk = np.zeros((corpus.n_documents, n_topics), dtype=np.int32)
+        n_vk = np.zeros((corpus.vocab_size, n_topics), dtype=np.int32)
+        np.add.at(n_dk, (documents, self.z_[c]), 1)
+        np.add.at(n_vk, (corpus.words, self.z_[c]), 1)
         return n_dk, n_vk, n_dk.sum(axis=0, dtype=np.int32)
+
+    # --------------------------------------------------------------------------------------------------- estimates
 
     def _estimate(self, corpus: Corpus) -> None:
         """Set the estimates: means over the samples, or from the last state where there are none."""
         kernels = self._kernels()
-        if self.n_samples_:
-            n_dk, phi = self._total_dk / self.n_samples_, self._total_phi / self.n_samples_
-        else:
-            n_dk, *state = self._recount(corpus)
-            phi = kernels.topic_word(*state, self.eta_)
-        self.topic_word_ = np.ascontiguousarray(phi.T)
-        self.doc_topic_ = kernels.doc_topic(n_dk, self.alpha_)
-        self.topic_mass_ = n_dk.sum(axis=0) / corpus.n_tokens
+        for c in np.flatnonzero(self._samples == 0):
+            self._total_dk[c], n_vk, n_k = self._recount(corpus, c)
+            self._total_phi[c] = kernels.topic_word(n_vk, n_k, self.chain_eta_[c])
+        self.n_samples_ = int(self._samples.min())
+        judged = self._counted if self._counted.any() else slice(-1, None)
+        best = self.best_chain_ = int(self.log_joint_[:, judged].sum(axis=1).argmax())
+        self.alpha_, self.eta_ = self.chain_alpha_[best].copy(), self.chain_eta_[best].copy()
+        self.topic_word_, self.doc_topic_ = self._topic_word(best), self._doc_topic(best)
+        self.topic_mass_ = self.chain_topic_mass_[best]
+        self.matching_ = np.tile(np.arange(len(self.alpha_)), (len(self.z_), 1))
+        self.matching_similarity_ = np.ones(self.matching_.shape)
+        for c in range(len(self.z_)):
+            if c != best:
+                self.matching_[c], self.matching_similarity_[c] = match_topics(self.topic_word_, self._topic_word(c))
+        self.prior_capped_ = int(self._capped[best])
+        largest = max(self.alpha_.max() * self._learns("alpha"), self.eta_.mean() * self._learns("eta"))
+        if largest >= PRIOR_BOUNDS[1] * (1 - 1e-9):
+            warnings.warn(
+                f"a prior has grown to its bound of {PRIOR_BOUNDS[1]:g}: the counts vary no more than draws from one "
+                "distribution. Fix it at a value of your choice instead, or take fewer topics.",
+                stacklevel=4,
+            )
+
+    def _topic_word(self, c: int) -> NDArray[np.float64]:
+        return np.ascontiguousarray((self._total_phi[c] / max(1, self._samples[c])).T)
+
+    def _doc_topic(self, c: int) -> NDArray[np.float64]:
+        return self._kernels().doc_topic(self._total_dk[c] / max(1, self._samples[c]), self.chain_alpha_[c])
+
+    def _by_chain(self, corpus: Corpus) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        for c in range(len(self.z_)):
+            topic_word = self.topic_word_ if c == self.best_chain_ else self._topic_word(c)
+            yield self._fold_in(corpus, topic_word, self.chain_alpha_[c]), topic_word
+
+    def _fold_in(
+        self, corpus: Corpus, topic_word: NDArray[np.float64], alpha: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Topic proportions (D, K) of documents, given topics (K, V)."""
+        kernels = self._kernels()
+        longest = int(corpus.lengths.max())
+        uniforms = np.random.default_rng(self._fold_in_seed).random((longest, FOLD_IN_SWEEPS))
+        phi = np.ascontiguousarray(topic_word.T)
+
+        def fold_in(part: Corpus) -> NDArray[np.int64]:
+            return kernels.fold_in(part.words, part.doc_start, phi, alpha, uniforms, FOLD_IN_BURN_IN)
+
+        n_jobs = min(threads(self.n_jobs), corpus.n_documents)
+        parts = [corpus[part] for part in np.array_split(np.arange(corpus.n_documents), n_jobs)]
+        totals = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fold_in)(part) for part in parts)
+        n_kept = FOLD_IN_SWEEPS - FOLD_IN_BURN_IN
+        return kernels.doc_topic(np.concatenate(totals) / n_kept, alpha)

@@ -333,3 +333,37 @@ def fold_in(words, doc_start, topic_word, alpha, uniforms, burn_in):
             if s >= burn_in:
                 total[d] += counts
     return total
+
+
+@njit(cache=True, nogil=True)
+def _draws_from_prior(counts, a):
+    """The sum over all counts n and all i < n of a / (a + i): from how many counts are larger than i."""
+    equal = np.zeros(counts.max() + 1, dtype=np.int64)
+    for n in counts:
+        equal[n] += 1
+    larger, total = 0, 0.0
+    for i in range(len(equal) - 2, -1, -1):
+        larger += equal[i + 1]
+        total += larger * (a / (a + i))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def update_alpha(n_dk, alpha):
+    """A histogram of counts for each topic instead of a sum for each count; equal to rounding."""
+    alpha_sum = alpha.sum()
+    of_all = _draws_from_prior(n_dk.sum(axis=1), alpha_sum)
+    new = alpha.copy()
+    if of_all > 0:
+        for k in range(len(alpha)):
+            new[k] = alpha_sum * _draws_from_prior(n_dk[:, k], alpha[k]) / of_all
+    return new
+
+
+@njit(cache=True, nogil=True)
+def update_eta(n_vk, n_k, eta):
+    """A histogram of counts for each word; equal to rounding."""
+    of_words, of_all = 0.0, _draws_from_prior(n_k, eta.sum())
+    for v in range(len(eta)):
+        of_words += _draws_from_prior(n_vk[v], eta[v])
+    return eta * (of_words / of_all) if of_all > 0 else eta.copy()

@@ -343,3 +343,64 @@ def fold_in(
             if s >= burn_in:
                 total[d] += counts
     return total
+
+
+def draws_from_prior(n: int, a: float) -> float:
+    """Of n draws from an urn, each of one colour, how many are expected to be owed to its prior (eq-gibbs-from-prior).
+
+    The urn starts with a > 0 balls of the colour and gets one more with each draw: after i draws the ball that comes is
+    one of the first with probability a / (a + i). `n` >= 0.
+    """
+    return fsum(a / (a + i) for i in range(n))
+
+
+def update_alpha(n_dk: Ints, alpha: Floats) -> Floats:
+    """One step of Minka's fixed point for the prior of the documents, given one state (eq-gibbs-minka-alpha).
+
+    Parameters
+    ----------
+    n_dk : (D, K) int32
+        Tokens of each document in each topic.
+    alpha : (K,) float64 > 0
+
+    Returns
+    -------
+    alpha : (K,) float64 >= 0
+        A new array, under which p(z | alpha) is no smaller. A topic without tokens gets zero, which is no Dirichlet
+        parameter: the caller sets a floor. Without any token, `alpha` as it was.
+
+    Notes
+    -----
+    Source: Minka (2000), *Estimating a Dirichlet distribution*, the fixed point for the Dirichlet-multinomial. It is
+    written there with digamma functions: psi(n + a) - psi(a) is the sum of 1 / (a + i) over i < n.
+    """
+    of_topic = [fsum(draws_from_prior(n, a) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]
+    of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))
+    return alpha.sum() * np.array(of_topic) / of_all if of_all else alpha.copy()
+
+
+def update_eta(n_vk: Ints, n_k: Ints, eta: Floats) -> Floats:
+    """One step of Minka's fixed point for the size of the topics' prior, given one state (eq-gibbs-minka-eta).
+
+    The proportions of `eta` stay as they are; a symmetric prior stays symmetric.
+
+    Parameters
+    ----------
+    n_vk : (V, K) int32
+        Tokens of each word in each topic.
+    n_k : (K,) int32
+        Tokens in each topic.
+    eta : (V,) float64 > 0
+
+    Returns
+    -------
+    eta : (V,) float64 > 0
+        A new array, under which p(w | z, eta) is no smaller. Without any token, `eta` as it was.
+
+    Notes
+    -----
+    Source: Minka (2000), the fixed point for the precision, with the mean held fixed.
+    """
+    of_words = fsum(draws_from_prior(n, e) for counts, e in zip(n_vk, eta, strict=True) for n in counts)
+    of_all = fsum(draws_from_prior(n, eta.sum()) for n in n_k)
+    return eta * of_words / of_all if of_all else eta.copy()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import lda
-from ..verify import Spec, checks, close, exact, law, transition_matrix
+from ..verify import Spec, checks, close, exact, gradient, law, transition_matrix
 from ..verify.specification import Case, Kernel
 from . import cases
 
@@ -447,6 +447,139 @@ fold_in = Spec(
         "counts tokens that have no seat yet": (
             "topics[n] = draw((counts + alpha)",
             "topics[n] = draw((np.bincount(topics, minlength=n_topics) - (np.arange(n_topics) == topics[n]) + alpha)",
+        ),
+    },
+)
+
+# ---------------------------------------------------------------------------------------------------------- priors
+
+
+def log_evidence_of_counts(counts: NDArray, prior: NDArray) -> float:
+    """Log of prod_i B(prior + n_i) / B(prior) over the rows n_i of `counts`: one factor of the joint."""
+    total = math.fsum(prior)
+    terms = [math.lgamma(total) - math.lgamma(sum(row) + total) for row in counts.tolist()]
+    terms += [
+        math.lgamma(n + a) - math.lgamma(a) for row in counts.tolist() for n, a in zip(row, prior, strict=True) if n
+    ]
+    return math.fsum(terms)
+
+
+def _does_not_fall(counts: NDArray, old: NDArray, new: NDArray, tolerance: float) -> None:
+    before, after = log_evidence_of_counts(counts, old), log_evidence_of_counts(counts, new)
+    assert after >= before - tolerance * (1 + abs(before)), f"the evidence fell from {before!r} to {after!r}"
+
+
+def evidence_of_alpha_does_not_fall(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
+    """log p(z | alpha) is no smaller under the new prior."""
+    _does_not_fall(before["n_dk"], before["alpha"], result, tolerance)
+
+
+def evidence_of_eta_does_not_fall(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
+    """log p(w | z, eta) is no smaller under the new prior."""
+    _does_not_fall(before["n_vk"].T, before["eta"], result, tolerance)
+
+
+def proportions_stay(before: Case, after: Case, result: NDArray, tolerance: float) -> None:
+    """Every entry of eta is multiplied by one factor."""
+    factors = np.asarray(result) / before["eta"]
+    assert np.abs(factors / factors[0] - 1).max() < tolerance, f"entries were multiplied by {factors}"
+
+
+# Three documents, of four, three and two tokens.
+PINNED = np.array([[2, 2], [1, 2], [2, 0]], dtype=np.int32)
+
+
+@checks("eq-gibbs-minka-alpha", "eq-gibbs-from-prior", source="Minka (2000)")
+def takes_the_pinned_step(kernel: Kernel) -> None:
+    """From alpha = (0.5, 0.9) to the numbers of an independent derivation (1e-11), and the evidence with it."""
+    start = np.array([0.5, 0.9])
+    step = kernel(PINNED, start)
+    np.testing.assert_allclose(step, [0.871280538537, 0.700359475953], rtol=1e-11, atol=0)
+    found = [log_evidence_of_counts(PINNED, start), log_evidence_of_counts(PINNED, step)]
+    np.testing.assert_allclose(found, [-7.760502910528, -7.066683822579], rtol=0, atol=1e-11)
+
+
+# Over-dispersed, so that the optimum is finite; five rows, three columns, one of them rare.
+UNEVEN = np.array([[9, 0, 1], [0, 7, 0], [12, 1, 0], [0, 8, 2], [3, 3, 0]], dtype=np.int32)
+
+
+def _limit(step: Kernel, start: NDArray, n_steps: int = 2000) -> NDArray:
+    with np.errstate(all="ignore"):  # a wrong kernel may run away
+        for _ in range(n_steps):
+            start = step(start)
+    return start
+
+
+@checks("eq-gibbs-minka-alpha", source="Minka (2000)")
+def ends_where_the_slope_is_zero(kernel: Kernel) -> None:
+    """Repeated, the step stops at a point where all slopes of the evidence vanish (1e-6), by central differences."""
+    end = _limit(lambda alpha: kernel(UNEVEN, alpha), np.ones(3))
+    slopes = gradient(lambda alpha: log_evidence_of_counts(UNEVEN, alpha), end)
+    assert np.abs(slopes).max() < 1e-6, f"at {end} the slopes are {slopes}"
+
+
+@checks("eq-gibbs-minka-eta", source="Minka (2000)")
+def ends_where_the_slope_along_the_ray_is_zero(kernel: Kernel) -> None:
+    """Repeated, the step stops where the evidence no longer changes with the size of eta (1e-6), even or uneven."""
+    n_vk, n_k = np.ascontiguousarray(UNEVEN.T), UNEVEN.sum(axis=1, dtype=np.int32)
+    for start in (np.ones(3), np.array([0.5, 0.4, 0.1])):
+        end = _limit(lambda eta: kernel(n_vk, n_k, eta), start)
+        (slope,) = gradient(lambda size, end=end: log_evidence_of_counts(UNEVEN, size[0] * end), np.ones(1))
+        assert abs(slope) < 1e-6, f"at {end} the slope along the ray is {slope}"
+
+
+PRIOR_ROUNDING = close(rtol=1e-12, atol=1e-15, because="a ratio of sums of positive terms in float64")
+
+update_alpha = Spec(
+    "lda_gibbs.update_alpha",
+    inputs=cases.select("n_dk", "alpha"),
+    large=lambda: cases.large_counts("n_dk", "alpha"),
+    agree={"result": PRIOR_ROUNDING},
+    invariants=[evidence_of_alpha_does_not_fall],
+    checks=[takes_the_pinned_step, ends_where_the_slope_is_zero],
+    planted={
+        "counts one draw too many": ("for i in range(n))", "for i in range(n + 1))"),
+        "takes every draw for one from the prior": ("return fsum(a / (a + i) for i in range(n))", "return float(n)"),
+        "gives the mean topic the size of alpha": ("alpha.sum() * np.array(of_topic)", "alpha * np.array(of_topic)"),
+        "divides by all tokens": (
+            "of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))",
+            "of_all = float(n_dk.sum())",
+        ),
+        "takes the corpus for one document": (
+            "of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))",
+            "of_all = draws_from_prior(n_dk.sum(), alpha.sum())",
+        ),
+        "takes alpha for symmetric": (
+            "draws_from_prior(n, a) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]",
+            "draws_from_prior(n, alpha[0]) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]",
+        ),
+    },
+)
+
+update_eta = Spec(
+    "lda_gibbs.update_eta",
+    inputs=cases.select("n_vk", "n_k", "eta"),
+    large=lambda: cases.large_counts("n_vk", "n_k", "eta"),
+    agree={"result": PRIOR_ROUNDING},
+    invariants=[evidence_of_eta_does_not_fall, proportions_stay],
+    checks=[ends_where_the_slope_along_the_ray_is_zero],
+    planted={
+        "counts one draw too many": ("for i in range(n))", "for i in range(n + 1))"),
+        "gives every word an eta of its own": (
+            "return eta * of_words / of_all if of_all else eta.copy()",
+            "return eta * of_words / of_all * (1 + (n_vk > 0).sum(axis=1)) / (1 + (n_vk > 0).sum()) if of_all else eta",
+        ),
+        "divides by all tokens": (
+            "of_all = fsum(draws_from_prior(n, eta.sum()) for n in n_k)",
+            "of_all = float(n_k.sum())",
+        ),
+        "forgets how many words there are": (
+            "draws_from_prior(n, eta.sum()) for n in n_k)",
+            "draws_from_prior(n, eta[0]) for n in n_k)",
+        ),
+        "takes the topics for one": (
+            "of_all = fsum(draws_from_prior(n, eta.sum()) for n in n_k)",
+            "of_all = draws_from_prior(n_k.sum(), eta.sum())",
         ),
     },
 )

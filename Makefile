@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help book test test-slow lab bench lint ledger lock clean distclean
+.PHONY: help book test test-slow test-peers lab bench lint ledger lock clean distclean
 
 # A Python to build the environments with, when the first that works is not the wanted one: make PYTHON=/path/to/python3.13
 PYTHON ?=
@@ -24,6 +24,7 @@ help:
 	@echo 'make book       build the book into _build/html, running every page'
 	@echo 'make test       run the tests (those in a browser are skipped without a built book and Chromium)'
 	@echo 'make test-slow  run the statistical tests'
+	@echo 'make test-peers run the tests beside other libraries, in the environment of the benchmark'
 	@echo 'make lab        open JupyterLab here, for the labs in notebooks/ and the chapters in book/'
 	@echo 'make bench      measure speed against other libraries, into book/results/bench.json'
 	@echo 'make lint       check the code with ruff'
@@ -42,6 +43,11 @@ test: .venv/.ready
 test-slow: .venv/.ready
 	@$(call cached,.venv) .venv/bin/python -m pytest -m slow
 
+# Only the files with such tests: others import what that environment has not.
+test-peers: .venv-bench/.ready
+	@$(call cached,.venv-bench) .venv-bench/bin/python -m pytest -m peers -p no:cacheprovider \
+		$$(grep -rl --include='test_*.py' 'mark\.peers' tests)
+
 lab: .venv/.ready
 	@$(call cached,.venv) PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab $(LAB_FLAGS)
 
@@ -57,7 +63,7 @@ lint: .venv/.ready
 ledger: .venv/.ready
 	@.venv/bin/python tests/fingerprint.py ledger || { \
 		echo 'The ledger of checks is missing or out of date: running the tests first.'; \
-		$(call cached,.venv) .venv/bin/python -m pytest -m 'not slow and not browser'; }
+		$(call cached,.venv) .venv/bin/python -m pytest -m 'not slow and not browser and not peers'; }
 
 lock:
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: pipx install uv, or make lock UV=/path/to/uv' >&2; exit 1; }

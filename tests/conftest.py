@@ -128,7 +128,9 @@ class Ledger:
         folder = ROOT / "tests"
         asked = [Path(self.config.invocation_params.dir, arg.split("::")[0]).resolve() for arg in self.config.args]
         if not narrowed and any(folder.is_relative_to(path) for path in asked):
-            self.needed = {i.nodeid for i in items if not {"slow", "browser"} & {m.name for m in i.iter_markers()}}
+            self.needed = {
+                i.nodeid for i in items if not {"slow", "browser", "peers"} & {m.name for m in i.iter_markers()}
+            }
         for item in items:
             self._enter(item)
 

@@ -374,9 +374,12 @@ def update_alpha(n_dk: Ints, alpha: Floats) -> Floats:
     Source: Minka (2000), *Estimating a Dirichlet distribution*, the fixed point for the Dirichlet-multinomial. It is
     written there with digamma functions: psi(n + a) - psi(a) is the sum of 1 / (a + i) over i < n.
     """
-    of_topic = [fsum(draws_from_prior(n, a) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]
-    of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))
-    return alpha.sum() * np.array(of_topic) / of_all if of_all else alpha.copy()
+    alpha_sum = alpha.sum()
+    of_topic = np.empty(len(alpha))
+    for k in range(len(alpha)):
+        of_topic[k] = fsum(draws_from_prior(n, alpha[k]) for n in n_dk[:, k])
+    of_all = fsum(draws_from_prior(n, alpha_sum) for n in n_dk.sum(axis=1))
+    return alpha_sum * of_topic / of_all if of_all else alpha.copy()
 
 
 def update_eta(n_vk: Ints, n_k: Ints, eta: Floats) -> Floats:
@@ -401,6 +404,6 @@ def update_eta(n_vk: Ints, n_k: Ints, eta: Floats) -> Floats:
     -----
     Source: Minka (2000), the fixed point for the precision, with the mean held fixed.
     """
-    of_words = fsum(draws_from_prior(n, e) for counts, e in zip(n_vk, eta, strict=True) for n in counts)
+    of_words = fsum(draws_from_prior(n, eta[v]) for v in range(len(eta)) for n in n_vk[v])
     of_all = fsum(draws_from_prior(n, eta.sum()) for n in n_k)
     return eta * of_words / of_all if of_all else eta.copy()

@@ -540,19 +540,16 @@ update_alpha = Spec(
     planted={
         "counts one draw too many": ("for i in range(n))", "for i in range(n + 1))"),
         "takes every draw for one from the prior": ("return fsum(a / (a + i) for i in range(n))", "return float(n)"),
-        "gives the mean topic the size of alpha": ("alpha.sum() * np.array(of_topic)", "alpha * np.array(of_topic)"),
+        "gives the mean topic the size of alpha": ("return alpha_sum * of_topic", "return alpha * of_topic"),
         "divides by all tokens": (
-            "of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))",
+            "of_all = fsum(draws_from_prior(n, alpha_sum) for n in n_dk.sum(axis=1))",
             "of_all = float(n_dk.sum())",
         ),
         "takes the corpus for one document": (
-            "of_all = fsum(draws_from_prior(n, alpha.sum()) for n in n_dk.sum(axis=1))",
-            "of_all = draws_from_prior(n_dk.sum(), alpha.sum())",
+            "of_all = fsum(draws_from_prior(n, alpha_sum) for n in n_dk.sum(axis=1))",
+            "of_all = draws_from_prior(n_dk.sum(), alpha_sum)",
         ),
-        "takes alpha for symmetric": (
-            "draws_from_prior(n, a) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]",
-            "draws_from_prior(n, alpha[0]) for n in counts) for counts, a in zip(n_dk.T, alpha, strict=True)]",
-        ),
+        "takes alpha for symmetric": ("draws_from_prior(n, alpha[k])", "draws_from_prior(n, alpha[0])"),
     },
 )
 
@@ -565,6 +562,7 @@ update_eta = Spec(
     checks=[ends_where_the_slope_along_the_ray_is_zero],
     planted={
         "counts one draw too many": ("for i in range(n))", "for i in range(n + 1))"),
+        "takes eta for symmetric": ("draws_from_prior(n, eta[v])", "draws_from_prior(n, eta[0])"),
         "gives every word an eta of its own": (
             "return eta * of_words / of_all if of_all else eta.copy()",
             "return eta * of_words / of_all * (1 + (n_vk > 0).sum(axis=1)) / (1 + (n_vk > 0).sum()) if of_all else eta",

@@ -86,6 +86,8 @@ PARAMETERS = [
     ("thin", "5", "thin is '5': it must be a whole number from 1"),
     ("engine", "slow", "engine is 'slow': it must be 'fast' or 'reference'"),
     ("engine", None, "engine is None: it must be 'fast' or 'reference'"),
+    ("algorithm", "alias", "algorithm is 'alias': it must be 'dense' or 'sparse'"),
+    ("algorithm", ["dense"], "algorithm is ['dense']: it must be 'dense' or 'sparse'"),
     ("random_state", -1, f"random_state is -1: {SEED}"),
     ("random_state", 0.5, f"random_state is 0.5: {SEED}"),
     ("random_state", "dice", f"random_state is 'dice': {SEED}"),

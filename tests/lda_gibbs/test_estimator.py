@@ -68,7 +68,13 @@ QUICK = GibbsLDA(n_topics=3, n_sweeps=5, burn_in=2, thin=1)
 
 
 @pytest.mark.foreign_randomness
-@parametrize_with_checks([QUICK, GibbsLDA(n_topics=2, n_sweeps=3, burn_in=1, thin=1, engine="reference")])
+@parametrize_with_checks(
+    [
+        QUICK,
+        GibbsLDA(n_topics=2, n_sweeps=3, burn_in=1, thin=1, engine="reference"),
+        GibbsLDA(n_topics=3, n_sweeps=5, burn_in=2, thin=1, algorithm="sparse"),
+    ]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -160,16 +166,34 @@ def test_order_of_tokens_inside_documents_plays_no_part(fitted):
 # ------------------------------------------------------------------------------------------------------ what is learned
 
 
-def test_engines_give_the_same_fit(fitted):
-    slow = model(engine="reference").fit(CORPUS)
-    assert np.array_equal(slow.z_, fitted.z_)
+@pytest.mark.parametrize("algorithm", ["dense", "sparse"])
+def test_engines_give_the_same_fit(algorithm):
+    quick, slow = (model(algorithm=algorithm, engine=engine).fit(CORPUS) for engine in ("fast", "reference"))
+    assert np.array_equal(slow.z_, quick.z_)
     for name in ("topic_word_", "doc_topic_", "topic_mass_", "log_joint_"):
-        np.testing.assert_allclose(getattr(slow, name), getattr(fitted, name), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(slow.transform(NEW), fitted.transform(NEW), rtol=1e-12, atol=1e-12)
-    assert slow.score(NEW) == pytest.approx(fitted.score(NEW), abs=1e-12)
+        np.testing.assert_allclose(getattr(slow, name), getattr(quick, name), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(slow.transform(NEW), quick.transform(NEW), rtol=1e-12, atol=1e-12)
+    assert slow.score(NEW) == pytest.approx(quick.score(NEW), abs=1e-12)
     # The engine may be changed between fit and resume.
     slow.set_params(engine="fast").resume(CORPUS, 3)
-    assert np.array_equal(slow.z_, model(n_sweeps=15).fit(CORPUS).z_)
+    assert np.array_equal(slow.z_, model(algorithm=algorithm, n_sweeps=15).fit(CORPUS).z_)
+
+
+def test_algorithms_are_two_chains_of_one_law(fitted):
+    """Equal starts, other paths, the same level of the log joint; and the algorithm may be changed between sweeps."""
+    sparse = model(algorithm="sparse").fit(CORPUS)
+    assert not np.array_equal(sparse.z_, fitted.z_)
+    long = [
+        model(algorithm=algorithm, n_sweeps=600, burn_in=600, n_chains=4).fit(CORPUS).log_joint_[:, 100:]
+        for algorithm in ("dense", "sparse")
+    ]
+    means = [values.mean() for values in long]
+    spread = max(values.mean(axis=1).std(ddof=1) for values in long) / 2  # standard error of a mean of four chains
+    assert abs(means[0] - means[1]) < 6 * np.hypot(spread, spread) + 1e-9
+    changed = model(n_sweeps=5).fit(CORPUS).set_params(algorithm="sparse").resume(CORPUS, 7)
+    assert changed.log_joint_.shape == (1, 12)
+    assert np.array_equal(changed.log_joint_[:, :5], fitted.log_joint_[:, :5])
+    assert not np.array_equal(changed.log_joint_[:, 5:], fitted.log_joint_[:, 5:])
 
 
 def test_shapes_and_sums(fitted):

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help book test test-slow test-peers lab bench lint ledger lock clean distclean
+.PHONY: help book test test-slow test-peers lab bench references lint ledger lock clean distclean
 
 # A Python to build the environments with, when the first that works is not the wanted one: make PYTHON=/path/to/python3.13
 PYTHON ?=
@@ -27,6 +27,7 @@ help:
 	@echo 'make test-peers run the tests beside other libraries, in the environment of the benchmark'
 	@echo 'make lab        open JupyterLab here, for the labs in notebooks/ and the chapters in book/'
 	@echo 'make bench      measure speed against other libraries, into book/results/bench.json'
+	@echo 'make references compute the exact references in tests/references anew'
 	@echo 'make lint       check the code with ruff'
 	@echo 'make lock       write the lock files anew from pyproject.toml (needs uv)'
 	@echo 'make clean      remove what was built and cached; make distclean removes the environments too'
@@ -53,6 +54,9 @@ lab: .venv/.ready
 
 bench: .venv-bench/.ready
 	@$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_lda_gibbs.py --output book/results/bench.json
+
+references: .venv/.ready
+	@.venv/bin/python tests/references/make.py
 
 lint: .venv/.ready
 	@.venv/bin/python -m ruff check .

@@ -180,6 +180,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool) -> Corpus:
         """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`."""
+        if isinstance(X, Iterator):
+            raise TypeError(
+                f"X is a {type(X).__name__}, which can be read only once: give a Corpus, such as "
+                "Corpus.from_documents(X), or a matrix of counts."
+            )
         if isinstance(X, Corpus):
             if not reset:
                 self._check_vocabulary(X)

@@ -68,6 +68,8 @@ def assert_shape(results: dict[str, Any]) -> None:
             assert set(row["peak_mib"]) == {"twin", "tomotopy"}
         else:
             assert 1 <= row["topics_of_a_word"] <= row["K"]
+    threads = results["transform"]
+    assert threads["speedup"] == pytest.approx(threads["seconds"]["1"] / threads["seconds"]["2"], rel=0.02)
     assert [row["K"] for row in results["quality"]] == settings["quality_topics"]
     for row in results["quality"]:
         # Topics better than the true ones would mean that the scored documents were seen; no topics at all score V.
@@ -121,4 +123,5 @@ def test_committed_results_keep_the_promises():
         assert row["twin"] <= 1.02 * row["tomotopy"], row
     assert results["settings"]["first_topics_cache"] == "empty"
     assert results["first_topics_seconds"] <= 20
+    assert results["transform"]["speedup"] >= 1  # reported of another library: two threads slower than one
     assert results["import_seconds"] <= 0.5

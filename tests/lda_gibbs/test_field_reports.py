@@ -11,6 +11,7 @@ import random
 import numpy as np
 import pytest
 
+import bnptopics
 from bnptopics import Corpus, GibbsLDA
 from bnptopics.lda_gibbs import fast, reference
 from bnptopics.models import lda
@@ -111,6 +112,7 @@ def test_many_topics_and_a_wide_vocabulary_keep_the_score_sane():
 
 
 def test_priors_are_not_learned_behind_the_users_back(fitted):
+    """Reported: alpha and eta given by the user had other values after training."""
     assert (fitted.alpha, fitted.eta) == (0.1, 0.01)
     assert fitted.alpha_.tolist() == [0.1] * 4 and fitted.eta_.tolist() == [0.01] * 40
 
@@ -181,10 +183,94 @@ def test_empty_documents_among_others_get_the_prior_mean():
 
 
 def test_rows_are_whole_and_sum_to_one(fitted):
-    """Reported: small entries dropped by default, rows off by rounding, so that other tools refuse them."""
+    """Reported: entries below 0.01 dropped by default, no way to the whole row, rows that do not sum to one."""
+    assert min(fitted.doc_topic_.min(), fitted.transform(TEST).min()) < 0.01  # there is something to drop
     for rows in (fitted.doc_topic_, fitted.topic_word_, fitted.transform(TEST)):
         assert (rows > 0).all()
         assert np.abs(rows.sum(axis=1) - 1).max() < 1e-12
+
+
+def test_every_row_can_be_displayed(tmp_path):
+    """Reported: a display refuses models with rows that do not sum to one: empty documents, rounding, many topics.
+
+    Rows of documents and of topics, before and after a save and a load; the sums that a display adds up itself too.
+    """
+    counts = np.random.default_rng(5).poisson(0.3, (30, 50))
+    counts[[0, 7, 29]] = 0
+    for n_topics in (1, 2, 150):
+        found = GibbsLDA(n_topics, alpha=0.013, eta=1e-7, n_sweeps=6, burn_in=2, thin=1, random_state=0).fit(counts)
+        found.save(tmp_path / "model")
+        for shown in (found, bnptopics.load(tmp_path / "model")):
+            for rows in (shown.doc_topic_, shown.topic_word_, shown.transform(counts), shown.topic_mass_[np.newaxis]):
+                assert np.abs(rows.sum(axis=1) - 1).max() < 1e-12 and np.isfinite(rows).all() and (rows >= 0).all()
+            mass = (shown.doc_topic_ * counts.sum(axis=1, keepdims=True)).sum(axis=0)
+            assert mass.sum() == pytest.approx(counts.sum(), rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------ what is given
+
+
+def test_words_of_another_vocabulary_are_not_taken_for_the_models_own(fitted):
+    """Reported: "likelihood is decreasing", since the test data had other word ids than the training vocabulary."""
+    texts = TEST[:20].documents()
+    anew = Corpus.from_documents([document[::-1] for document in texts])  # ids in order of first occurrence
+    padded = Corpus(anew.words, anew.doc_start, [*anew.vocabulary, *(f"x{v}" for v in range(40 - anew.vocab_size))])
+    assert anew.vocab_size < padded.vocab_size == 40 and set(anew.vocabulary) <= set(fitted.vocabulary_)
+    for use in (fitted.transform, fitted.score, fitted.perplexity):
+        with pytest.raises(
+            ValueError, match=f"X has a vocabulary of {anew.vocab_size} words, and the model was fitted on 40"
+        ):
+            use(anew)
+        with pytest.raises(ValueError, match=r"X has another vocabulary than the fit: word \d+ is '\w+' here and was"):
+            use(padded)
+    told = Corpus.from_documents(texts, vocabulary=fitted.vocabulary_)
+    assert fitted.score(told) == fitted.score(TEST[:20])
+    with pytest.raises(ValueError, match=r"words\[1\] is 40: it must be a whole number in 0\.\.39"):
+        Corpus([0, 40], [0, 2], fitted.vocabulary_)  # an id beyond the vocabulary
+
+
+def test_tiny_corpora_again_and_again():
+    """Reported: four documents of two to six words, trained on, two new ones inferred, in a loop: now and then a crash.
+
+    The kernels stay inside their arrays (tests/test_rooms.py runs them with bounds checks); here the smallest inputs go
+    through all doors, and words below a minimal frequency leave documents empty or gaps in the ids.
+    """
+    rng = np.random.default_rng(6)
+    for seed in range(40):
+        counts = rng.multinomial(1, np.full(6, 1 / 6), size=(4, int(rng.integers(2, 7)))).sum(axis=1)
+        counts[:, counts.sum(axis=0) < 2] = 0
+        if not counts.any():
+            continue
+        new = rng.poisson(0.4, (2, 6))
+        found = GibbsLDA(int(rng.integers(1, 9)), n_sweeps=3, burn_in=1, thin=1, random_state=seed).fit(counts)
+        for rows in (found.doc_topic_, found.transform(new)):
+            assert (rows > 0).all() and np.abs(rows.sum(axis=1) - 1).max() < 1e-12
+        assert np.isfinite(found.log_joint_).all() and np.bincount(found.z_).sum() == counts.sum()
+
+
+def test_documents_that_can_be_read_only_once():
+    """Reported: a second pass over a generator finds nothing; an update with a second corpus raises who knows why.
+
+    A `Corpus` keeps what a generator gives. A model takes no generator: it says what to do, and forgets nothing.
+    """
+    documents = [["ash", "birch", "ash"], ["birch", "cod"], ["cod", "cod", "dab"]]
+    kept = Corpus.from_documents(document for document in documents)
+    assert kept.documents() == documents
+    found = GibbsLDA(2, n_sweeps=20, burn_in=10, random_state=0).fit(kept)
+    listed = GibbsLDA(2, n_sweeps=20, burn_in=10, random_state=0).fit(Corpus.from_documents(documents))
+    assert np.array_equal(found.z_, listed.z_) and found.doc_topic_.shape == (3, 2)
+    before = found.transform(kept)
+    for once in (iter(documents), (row for row in kept.counts.toarray()), map(list, documents)):
+        for use in (found.fit, found.transform, found.score, lambda X: found.resume(X, 1)):
+            with pytest.raises(TypeError, match=r"can be read only once: give a Corpus, such as Corpus\.from"):
+                use(once)
+    assert np.array_equal(found.transform(kept), before)
+    # A second corpus: a new fit, as if it were the first, with a vocabulary of its own; to go on with it is refused.
+    second = Corpus.from_documents([["elm", "fir"], ["fir"]])
+    with pytest.raises(ValueError, match="X has a vocabulary of 2 words, and the model was fitted on 4"):
+        found.resume(second, 1)
+    fresh = GibbsLDA(2, n_sweeps=20, burn_in=10, random_state=0).fit(second)
+    assert np.array_equal(found.fit(second).doc_topic_, fresh.doc_topic_) and found.vocabulary_ == ("elm", "fir")
 
 
 # ----------------------------------------------------------------------------------------------------------- randomness

@@ -45,18 +45,6 @@ def moved(case: cases.Case, z: NDArray) -> cases.Case:
     return case | {"z": np.array(z, dtype=np.int32)} | dict(zip(("n_dk", "n_vk", "n_k"), counts, strict=True))
 
 
-def exact_matrix(case: cases.Case, posterior: lda.Posterior) -> NDArray:
-    """The matrix of one sweep from nothing but the enumerated posterior: one redrawn coordinate after another."""
-    states, probability = posterior.states, posterior.probability
-    n_topics = len(case["alpha"])
-    matrix = np.eye(len(states))
-    for n in range(states.shape[1]):
-        others = np.delete(states, n, axis=1) @ n_topics ** np.arange(states.shape[1] - 1)
-        same_others = others[:, None] == others
-        matrix = matrix @ (same_others * probability / (same_others @ probability)[:, None])
-    return matrix
-
-
 # ------------------------------------------------------------------------------------------------------ pinned values
 
 
@@ -187,7 +175,7 @@ def test_sweep_matrix(kernels):
     moduli = np.sort(np.abs(np.linalg.eigvals(matrix)))
     assert moduli[-1] == pytest.approx(1, abs=1e-12) and moduli[-2] < 0.5
     # It is the sweep in document order, entry by entry, and not another chain with the same limit.
-    np.testing.assert_allclose(matrix, exact_matrix(SMALL, posterior), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(matrix, lda.gibbs_matrix(posterior, len(SMALL["alpha"])), rtol=0, atol=1e-13)
 
 
 def in_fractions(case: cases.Case) -> cases.Case:

@@ -8,9 +8,11 @@ outcome is settled; the rate is what a new seed would risk.
 """
 
 import itertools
+import json
 import math
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from bnptopics.verify import plant
 
 pytestmark = pytest.mark.slow
 
-N_TESTS = 10
+N_TESTS = 11
 SHARE = 1e-6 / N_TESTS
 
 # A repeated word in a document, a word in two documents, a document of one token, V > K, uneven priors.
@@ -50,17 +52,6 @@ def implausible(counts: NDArray, n: int, probability: NDArray) -> int:
     """In how many cells the count is beyond the exact binomial tail that the cell is allowed."""
     tail = np.minimum(binom.cdf(counts, n, probability), binom.sf(np.asarray(counts) - 1, n, probability))
     return int(np.sum(tail < SHARE / (2 * np.size(counts))))
-
-
-def exact_matrix(posterior: lda.Posterior, n_topics: int) -> NDArray:
-    """The matrix of a sweep in document order, from nothing but the enumerated posterior."""
-    states, probability = posterior.states, posterior.probability
-    matrix = np.eye(len(states))
-    for n in range(states.shape[1]):
-        others = np.delete(states, n, axis=1) @ n_topics ** np.arange(states.shape[1] - 1)
-        same_others = others[:, None] == others
-        matrix = matrix @ (same_others * probability / (same_others @ probability)[:, None])
-    return matrix
 
 
 def norm_off_the_constants(matrix: NDArray, pi: NDArray) -> float:
@@ -181,7 +172,7 @@ def pair_counts(sweep: Callable, seed: int, n: int) -> NDArray:
 @pytest.mark.parametrize(("sweep", "n"), [(fast.sweep, 100_000), (reference.sweep, 30_000)], ids=["fast", "reference"])
 def test_single_sweeps_from_the_exact_posterior(sweep, n):
     """Seed 106: independent pairs (z before, z after), so exact binomial bounds; after one sweep nothing has moved."""
-    pairs = POSTERIOR.probability[:, None] * exact_matrix(POSTERIOR, 2)
+    pairs = POSTERIOR.probability[:, None] * lda.gibbs_matrix(POSTERIOR, 2)
     counts = pair_counts(sweep, 106, n)
     assert not implausible(
         np.concatenate([counts.ravel(), counts.sum(axis=0)]), n, np.concatenate([pairs.ravel(), POSTERIOR.probability])
@@ -191,7 +182,7 @@ def test_single_sweeps_from_the_exact_posterior(sweep, n):
 @pytest.mark.parametrize("bug", [*PLANTED, "skips the last token of every document"])
 def test_single_sweeps_of_wrong_kernels_are_caught(bug):
     """The control, with the same seed and the fewer draws. The last bug leaves the posterior as it is."""
-    pairs = POSTERIOR.probability[:, None] * exact_matrix(POSTERIOR, 2)
+    pairs = POSTERIOR.probability[:, None] * lda.gibbs_matrix(POSTERIOR, 2)
     counts = pair_counts(planted(bug), 106, 30_000)
     assert implausible(counts, 30_000, pairs)
     if bug.startswith("skips"):
@@ -217,7 +208,7 @@ def shares_together(sweep: Callable, seed: int, n: int) -> NDArray:
 def test_marginals_of_a_long_run():
     """Seed 107, 100,000 sweeps: which tokens share a topic, with a bound that knows how the chain forgets."""
     exact = lda.same_topic(POSTERIOR)[np.triu_indices(4, 1)]
-    norm = norm_off_the_constants(exact_matrix(POSTERIOR, 2), POSTERIOR.probability)
+    norm = norm_off_the_constants(lda.gibbs_matrix(POSTERIOR, 2), POSTERIOR.probability)
     assert 0.1 < norm < 0.9
     bound = markov_bound(100_000, len(exact), norm)
     assert bound < 0.03
@@ -243,7 +234,7 @@ def test_estimates_of_a_long_fit_are_posterior_means(monkeypatch):
         theta += p * (n_dk + alpha) / (np.diff(bags.doc_start)[:, None] + alpha.sum())
         phi += p * ((n_vk + eta[:, None]) / (n_k + eta.sum())).T
     np.testing.assert_allclose(theta[:, 0], [0.432616986903, 0.376718658409, 0.368929638463], rtol=0, atol=1e-12)
-    norm = norm_off_the_constants(exact_matrix(posterior, 2), posterior.probability)
+    norm = norm_off_the_constants(lda.gibbs_matrix(posterior, 2), posterior.probability)
     start = 1 / 512 / posterior.probability.min()
 
     def distance(n_sweeps: int) -> float:
@@ -256,3 +247,43 @@ def test_estimates_of_a_long_fit_are_posterior_means(monkeypatch):
     assert distance(100_000) < bound
     monkeypatch.setattr(fast, "sweep", planted("never takes the token out of its document"))
     assert distance(20_000) > markov_bound(20_000, 14, norm, start)
+
+
+def test_label_free_means_of_a_long_fit_are_those_of_the_reference(monkeypatch):
+    """Seed 109, 60,000 sweeps of GibbsLDA on the stored reference with a symmetric alpha, whose topics have no names.
+
+    Which tokens share a topic, and what the next word of each document is.
+    """
+    path = Path(__file__).parents[1] / "references" / "symmetric.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    words, doc_start = (np.array(stored["corpus"][name]) for name in ("words", "doc_start"))
+    alpha, eta = (np.array(stored["settings"][name]) for name in ("alpha", "eta"))
+    corpus = Corpus(words, doc_start, list("abcd"))
+    order = np.lexsort((words, np.repeat(np.arange(3), np.diff(doc_start))))  # as a bag has them
+    together, predictive = (np.array(stored["values"][name]) for name in ("same_topic", "predictive"))
+    expected = np.concatenate([together[np.ix_(order, order)].ravel(), predictive.ravel()])
+    posterior = lda.posterior(corpus.bags().words, doc_start, alpha, eta)
+    assert posterior.log_evidence == pytest.approx(stored["values"]["log_evidence"], abs=1e-10)
+    norm = norm_off_the_constants(lda.gibbs_matrix(posterior, 2), posterior.probability)
+    start = 1 / 512 / posterior.probability.min()
+
+    def distance(sweep: Callable, n_sweeps: int) -> float:
+        total = np.zeros(len(expected))
+
+        def recorded(*state) -> None:
+            sweep(*state)
+            z, n_dk, n_vk, n_k = state[2:6]
+            phi = reference.topic_word(n_vk, n_k, eta).T
+            total[:81] += (z[:, np.newaxis] == z).ravel()
+            total[81:] += (reference.doc_topic(n_dk, alpha) @ phi).ravel()
+
+        monkeypatch.setattr(fast, "sweep", recorded)
+        GibbsLDA(2, alpha=alpha, eta=eta, n_sweeps=n_sweeps, burn_in=0, random_state=109).fit(corpus)
+        return np.abs(total / n_sweeps - expected).max()
+
+    right = fast.sweep
+    bound = markov_bound(60_000, len(expected), norm, start)
+    assert bound < 0.08
+    assert distance(right, 60_000) < bound
+    for bug in ("never takes the token out of its document", "leaves out the size of the topic"):
+        assert distance(planted(bug), 15_000) > markov_bound(15_000, len(expected), norm, start), bug

@@ -467,6 +467,26 @@ def test_same_topic_laws():
     assert np.abs(together - 0.5).max(where=~np.eye(9, dtype=bool), initial=0) > 0.1
 
 
+def test_matrix_of_a_sweep():
+    """It keeps the posterior, reaches every state, and draws a lone token from the posterior whatever it was."""
+    words, doc_start = WORDS[:5], [0, 4, 5]
+    for alpha in (ALPHA, np.array([0.5, 0.9, 1.7])):
+        exact = lda.posterior(words, doc_start, alpha, ETA)
+        matrix = lda.gibbs_matrix(exact, len(alpha))
+        np.testing.assert_allclose(matrix.sum(axis=1), 1, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(exact.probability @ matrix, exact.probability, rtol=0, atol=1e-13)
+        assert matrix.min() > 0
+        # The first token is drawn from all others of the old state, the last one given the others of the new.
+        last = np.array(exact.states[:, :-1] @ len(alpha) ** np.arange(4))
+        given = exact.probability * (last == last[0])
+        together = matrix * (last == last[0])
+        np.testing.assert_allclose(
+            together / together.sum(axis=1, keepdims=True), np.tile(given / given.sum(), (len(matrix), 1)), rtol=1e-12
+        )
+    alone = lda.posterior([2], [0, 1], ALPHA, ETA)
+    np.testing.assert_allclose(lda.gibbs_matrix(alone, 2), np.tile(alone.probability, (2, 1)), rtol=1e-14, atol=0)
+
+
 def test_same_topic_of_two_tokens_by_hand():
     """One document "a a" with K = 2 and all priors 1, V = 2.
 

@@ -28,7 +28,7 @@ Walk = Callable[[Case, Choose], None]
 
 
 def state(documents: list[list[tuple[int, int]]], alpha: list[float], eta: list[float]) -> Case:
-    """Arrays of a sampler's state, from documents as lists of (word, topic)."""
+    """Arrays of a sampler's state, from D documents as lists of (word, topic), `alpha` (K,) and `eta` (V,)."""
     flat = [token for document in documents for token in document]
     words = np.array([word for word, _ in flat], dtype=np.int32)
     z = np.array([topic for _, topic in flat], dtype=np.int32)
@@ -38,7 +38,7 @@ def state(documents: list[list[tuple[int, int]]], alpha: list[float], eta: list[
 
 
 def recount(words: NDArray, doc_start: NDArray, z: NDArray, n_topics: int, vocab_size: int) -> tuple[NDArray, ...]:
-    """The counts of `z` from scratch, by one-hot sums."""
+    """The counts of `z` (N,) from scratch, by one-hot sums: n_dk (D, K), n_vk (V, K) and n_k (K,), int32."""
     documents = np.repeat(np.arange(len(doc_start) - 1), np.diff(doc_start))
     n_dk = np.zeros((len(doc_start) - 1, n_topics), dtype=np.int32)
     n_vk = np.zeros((vocab_size, n_topics), dtype=np.int32)
@@ -70,7 +70,7 @@ def _walk(case: Case, choose: Choose, weigh: Callable[..., tuple[NDArray, ...]])
 
 
 def with_uniforms(case: Case, targets: list[tuple[int, float]], walk: Walk = walk) -> Case:
-    """Add the uniforms that send each token where its target says, along the reference's own path.
+    """Add `uniforms` (N,) that send each token where its target says, one of N, along the reference's own path.
 
     A target is aimed at as one of the weights that are not zero, counted round and round.
     """
@@ -130,7 +130,7 @@ def select(*names: str) -> st.SearchStrategy[Case]:
 
 
 def walk_fold_in(case: Case, choose: Choose) -> None:
-    """Visit the draws of a fold-in; `choose` is given the flat index of the uniform, row by row."""
+    """Visit the draws of a fold-in; `choose` is given the flat index of the uniform, row by row, and weights (K,)."""
     words, doc_start, uniforms = case["words"], case["doc_start"], case["uniforms"]
     for start, stop in itertools.pairwise(doc_start):
         topics: list[int] = []
@@ -150,7 +150,10 @@ def _aimed_fold_in(
     n_sweeps: int,
     burn_in: int,
 ) -> Case:
-    """Arguments of a fold-in whose uniforms send the longest document's tokens where the targets say."""
+    """Arguments of a fold-in whose uniforms send the longest document's tokens where the targets say.
+
+    `topic_word` is (V, K), `alpha` (K,); there is a target for each of the uniforms, (longest, n_sweeps), row by row.
+    """
     longest = max(documents, key=len)
     uniforms = np.zeros((len(longest), n_sweeps))
 

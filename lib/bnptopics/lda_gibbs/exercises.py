@@ -15,7 +15,7 @@ from . import cases, reference, spec
 
 
 def log_urn(draws: list[int], a: NDArray[np.float64]) -> float:
-    """Log probability of a sequence of draws from a Pólya urn that starts with `a[i]` balls of colour i.
+    """Log probability of a sequence of draws from a Pólya urn that starts with `a[i]` balls of colour i, `a` (n,) > 0.
 
     After each draw one more ball of its colour is put in.
     """

@@ -36,6 +36,7 @@ def initialise(words, doc_start, n_topics, vocab_size, uniforms):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _sum_of_block(weights, start):
+    """The sum of `weights` (K,) from `start` on, over one block, which must lie inside."""
     total = 0.0
     for k in range(start, start + _BLOCK):
         total += weights[k]
@@ -44,7 +45,7 @@ def _sum_of_block(weights, start):
 
 @njit(cache=True, nogil=True)
 def _search(weights, k, below, target):
-    """The first topic from `k` on whose cumulative weight exceeds `target`; those before `k` weigh `below`."""
+    """The first topic from `k` on whose cumulative weight exceeds `target`; `weights` (K,) before `k` sum to `below`."""
     last = len(weights) - 1
     while k + _BLOCK <= last:
         block = _sum_of_block(weights, k)
@@ -61,7 +62,7 @@ def _search(weights, k, below, target):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _weigh_others(shared, n_vk_v, eta_v, own, weights):
-    """Fill the weights of all topics but `own`, and return the sums of those before and after it."""
+    """Fill `weights` (K,) for all topics but `own`, and return the sums of those before and after it."""
     before = after = 0.0
     for k in range(len(weights)):
         weight = shared[k] * (n_vk_v[k] + eta_v)
@@ -304,6 +305,7 @@ def topic_word(n_vk, n_k, eta):
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
 def _weigh_document(counts, alpha, topic_word_v, weights):
+    """Fill `weights` (K,) from the document's counts (K,) and its word's row (K,), and return their sum."""
     total = 0.0
     for k in range(len(weights)):
         weight = (counts[k] + alpha[k]) * topic_word_v[k]

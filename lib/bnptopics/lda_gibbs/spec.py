@@ -318,7 +318,7 @@ log_joint = Spec(
 
 
 def _appended(case: Case, d: int, v: int, k: int) -> float:
-    """p(w, z) with one more token (d, v, k), over p(w, z) without: the predictive, by the urn scheme."""
+    """p(w, z) with one more token, word v and topic k in document d, over p(w, z) without: by the urn scheme."""
     words, doc_start, z, alpha, eta = (case[name] for name in ("words", "doc_start", "z", "alpha", "eta"))
     at = doc_start[d + 1]
     longer = np.where(np.arange(len(doc_start)) > d, doc_start + 1, doc_start)

@@ -40,7 +40,7 @@ class Posterior(NamedTuple):
 
 
 def dirichlet(rng: np.random.Generator, concentration: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Draw `size` rows from a Dirichlet, exact also where the concentrations are tiny.
+    """Draw `size` rows from a Dirichlet, shape (size, n) for `concentration` (n,), exact also where that is tiny.
 
     A Gamma(a) variable is Gamma(a + 1) times U**(1 / a). In logs the second factor cannot underflow, so rows with
     concentrations of 1e-8 still sum to one instead of being 0 / 0.
@@ -63,6 +63,11 @@ def simulate(rng: np.random.Generator, lengths: ArrayLike, alpha: ArrayLike, eta
         Prior of each document's topic proportions.
     eta : (V,) float > 0
         Prior of each topic's word probabilities.
+
+    Returns
+    -------
+    sample : Sample
+        The corpus, (N,) words in D documents, with topics and parameters.
     """
     lengths = np.asarray(lengths, dtype=np.int64)
     alpha, eta = np.asarray(alpha, dtype=np.float64), np.asarray(eta, dtype=np.float64)
@@ -87,7 +92,18 @@ def log_joint(
     alpha: ArrayLike,
     eta: ArrayLike,
 ) -> float:
-    """Log of the complete joint density p(w, z, theta, phi | alpha, eta), token by token (eq-story-joint)."""
+    """Log of the complete joint density p(w, z, theta, phi | alpha, eta), token by token (eq-story-joint).
+
+    Parameters
+    ----------
+    words, doc_start, z : (N,), (D + 1,), (N,) int
+        Word of each token, document bounds, topic of each token.
+    doc_topic : (D, K) float
+        theta; rows sum to one.
+    topic_word : (K, V) float
+        phi; rows sum to one.
+    alpha, eta : (K,), (V,) float > 0
+    """
     theta, phi = np.asarray(doc_topic, dtype=np.float64), np.asarray(topic_word, dtype=np.float64)
     alpha, eta = np.asarray(alpha, dtype=np.float64), np.asarray(eta, dtype=np.float64)
     terms = [log_dirichlet(row, eta) for row in phi] + [log_dirichlet(row, alpha) for row in theta]
@@ -97,7 +113,7 @@ def log_joint(
 
 
 def log_dirichlet(x: NDArray[np.float64], a: NDArray[np.float64]) -> float:
-    """Log density of Dir(a) at x (def-story-dirichlet)."""
+    """Log density of Dir(a), `a` (n,) > 0, at `x` (n,), which sums to one (def-story-dirichlet)."""
     return float(np.sum(xlogy(a - 1, x)) + gammaln(a.sum()) - np.sum(gammaln(a)))
 
 
@@ -108,6 +124,12 @@ def collapsed_log_joint(
 
     Token n takes topic k with probability proportional to the earlier tokens of its document in k, plus `alpha[k]`;
     then word v with probability proportional to the earlier tokens of v in k, plus `eta[v]`.
+
+    Parameters
+    ----------
+    words, doc_start, z : (N,), (D + 1,), (N,) int
+        Word of each token, document bounds, topic of each token.
+    alpha, eta : (K,), (V,) float > 0
     """
     words, z, alpha, eta = np.asarray(words), np.asarray(z), np.asarray(alpha), np.asarray(eta)
     terms = []
@@ -122,7 +144,7 @@ def collapsed_log_joint(
 
 
 def tokens(doc_start: ArrayLike) -> list[tuple[int, int]]:
-    """All (document, token) pairs in document order."""
+    """All N pairs (document, token) in document order, from bounds (D + 1,)."""
     bounds = [int(b) for b in doc_start]
     return [(d, n) for d in range(len(bounds) - 1) for n in range(bounds[d], bounds[d + 1])]
 
@@ -139,6 +161,12 @@ def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: Arr
     """The exact posterior p(z | w, alpha, eta) by enumerating all K**N assignments (eq-truth-posterior).
 
     All prefixes z[:n] are extended together, so the urn scheme of `collapsed_log_joint` is walked once for all states.
+
+    Parameters
+    ----------
+    words, doc_start : (N,), (D + 1,) int
+        Word of each token, and document bounds.
+    alpha, eta : (K,), (V,) float > 0
 
     Raises
     ------
@@ -166,7 +194,7 @@ def posterior(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: Arr
 
 
 def log_evidence(words: ArrayLike, doc_start: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> float:
-    """Exact log p(w | alpha, eta) of the token sequence, by enumeration (eq-truth-posterior)."""
+    """Exact log p(w | alpha, eta) of the token sequence, by enumeration (eq-truth-evidence); arguments of `posterior`."""
     return posterior(words, doc_start, alpha, eta).log_evidence
 
 
@@ -182,6 +210,19 @@ def same_topic(exact: Posterior) -> NDArray[np.float64]:
     for n in range(n_tokens):
         together[n] = exact.probability @ (exact.states == exact.states[:, n : n + 1])
     return together
+
+
+def gibbs_matrix(exact: Posterior, n_topics: int) -> NDArray[np.float64]:
+    """The transition matrix of one Gibbs sweep in token order, (K**N, K**N): one redrawn coordinate after another.
+
+    Redrawing token n moves between the states that agree in all other tokens, in proportion to their probabilities.
+    """
+    matrix = np.eye(len(exact.states))
+    for n in range(exact.states.shape[1]):
+        others = np.delete(exact.states, n, axis=1) @ n_topics ** np.arange(exact.states.shape[1] - 1)
+        same_others = others[:, np.newaxis] == others
+        matrix = matrix @ (same_others * exact.probability / (same_others @ exact.probability)[:, np.newaxis])
+    return matrix
 
 
 def log_evidence_by_counts(counts: ArrayLike, alpha: ArrayLike, eta: ArrayLike) -> float:

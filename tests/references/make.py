@@ -1,20 +1,22 @@
 """Write the exact references beside this file: what is known of small corpora under LDA, as JSON.
 
 `make references` runs this, README.md says what the fields mean. Nothing of the algorithms under test is used here,
-only sums over all cases (`bnptopics.models.lda`).
+only sums over all cases (`bnptopics.models`).
 """
 
+import argparse
 import importlib.metadata
 import itertools
 import json
 import platform
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bnptopics.models import lda
+from bnptopics.models import lda, lda_tables
 
 FOLDER = Path(__file__).parent
 
@@ -59,6 +61,7 @@ SMALL = {
 
 # posteriordb's three_docs1200 with its model ldaK2: tokens of each word (columns) in each document (rows).
 THREE_DOCS = np.array([[360, 40, 0], [0, 400, 0], [0, 0, 400]])
+CHAINS, SEED = 10, 1200
 
 
 def versions() -> dict[str, str]:
@@ -177,20 +180,20 @@ def by_tables() -> dict[str, Any]:
     alpha is symmetric, so what holds for topic 0 holds for topic 1, and a sum over topics is twice its first term.
     """
     counts, alpha, eta = THREE_DOCS, np.ones(2), np.ones(3)
-    base = lda.log_evidence_by_counts(counts, alpha, eta)
+    base = lda_tables.log_evidence(counts, alpha, eta)
     theta, phi = (3, 2), (2, 3)
     powers = [(unit(theta, (d, 0), (d, 0)), 0) for d in range(3)]
     powers += [(0, unit(phi, *[(0, v)] * times)) for times in (1, 2) for v in range(3)]
     powers += [(unit(theta, (d, 0)), unit(phi, (0, v))) for d in range(3) for v in range(3)]
-    means = lda.posterior_moments(counts, alpha, eta, powers)
+    means = lda_tables.posterior_moments(counts, alpha, eta, powers)
     cells = np.argwhere(counts).tolist()
     together = np.empty((4, 4))
     for i, j in itertools.combinations_with_replacement(range(4), 2):
         rest = counts.copy()  # without one token of each of the two cells
         np.subtract.at(rest, tuple(zip(cells[i], cells[j], strict=True)), 1)
         pair = unit(theta, (cells[i][0], 0), (cells[j][0], 0)), unit(phi, (0, cells[i][1]), (0, cells[j][1]))
-        both = 2 * lda.posterior_moments(rest, alpha, eta, [pair])[0]
-        together[i, j] = together[j, i] = both * np.exp(lda.log_evidence_by_counts(rest, alpha, eta) - base)
+        both = 2 * lda_tables.posterior_moments(rest, alpha, eta, [pair])[0]
+        together[i, j] = together[j, i] = both * np.exp(lda_tables.log_evidence(rest, alpha, eta) - base)
     return {
         "name": "three_docs1200-ldaK2",
         "model": "lda",
@@ -218,18 +221,37 @@ def by_tables() -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------------- in posteriordb's form
 
 
-def as_posteriordb(reference: dict[str, Any]) -> dict[str, Any]:
-    """Files of posteriordb, path: content, that give this posterior a reference. Its indices count from one.
+# As Stan writes containers, the first index runs fastest; and it counts from one.
+NAMES = [
+    f"{parameter}[{i},{j}]"
+    for parameter, rows, columns in (("theta", 3, 2), ("phi", 2, 3))
+    for j, i in itertools.product(range(1, columns + 1), range(1, rows + 1))
+]
+
+
+def flat(theta: Any, phi: Any) -> list[float]:
+    """The entries of (3, 2) and (2, 3) in the order of `NAMES`."""
+    return [number for table in (theta, phi) for column in np.asarray(table).T.tolist() for number in column]
+
+
+def exact_draws(n_draws: int) -> list[dict[str, list[float]]]:
+    """Independent draws of theta and phi, called chains: a table from its exact law, then Dirichlet distributions."""
+    rng = np.random.default_rng(SEED)
+    rows = []
+    for table in lda_tables.draw(rng, THREE_DOCS, np.ones(2), np.ones(3), CHAINS * n_draws):
+        theta = np.concatenate([lda.dirichlet(rng, 1 + n_k, 1) for n_k in table.sum(axis=1)])
+        phi = np.concatenate([lda.dirichlet(rng, 1 + n_v, 1) for n_v in table.sum(axis=0).T])
+        rows.append([float(f"{number:.7g}") for number in flat(theta, phi)])
+    chains = np.array(rows).reshape(CHAINS, n_draws, len(NAMES))
+    return [dict(zip(NAMES, chain.T.tolist(), strict=True)) for chain in chains]
+
+
+def as_posteriordb(reference: dict[str, Any], n_draws: int) -> dict[str, Any]:
+    """Files of posteriordb, path: content, that give this posterior a reference.
 
     The posterior's own file is theirs with the name of the reference filled in.
     """
     name, values = reference["name"], reference["values"]
-    # As Stan writes containers, the first index runs fastest.
-    names = [
-        f"{parameter}[{i},{j}]"
-        for parameter, rows, columns in (("theta", 3, 2), ("phi", 2, 3))
-        for j, i in itertools.product(range(1, columns + 1), range(1, rows + 1))
-    ]
     files: dict[str, Any] = {
         f"posteriors/{name}.json": {
             "name": name,
@@ -243,44 +265,76 @@ def as_posteriordb(reference: dict[str, Any]) -> dict[str, Any]:
             "added_date": "2021-02-26",
         }
     }
+    info = {
+        "name": name,
+        "inference": {
+            "method": "analytical",
+            "method_arguments": {"computation": reference["method"], "log_evidence": values["log_evidence"]},
+        },
+        "diagnostics": {"diagnostic_information": {"names": NAMES}, "ndraws": None, "nchains": None},
+        "checks_made": {"evidence_equals_independent_computation_within_1e_10": True},
+        "comments": "Exact up to rounding, so the Monte Carlo errors are zero. The posterior is symmetric in the "
+        "topics: every mean is one over both namings. log_evidence is log p(w) of the token sequence, in nats.",
+        "added_by": "The bnptopics developers",
+        "added_date": "2026-11-30",
+        "versions": {f"{package}_version": version for package, version in reference["versions"].items()},
+    }
     for statistic, field in (("mean_value", "mean"), ("mean_squared_value", "square_mean")):
-        tables = [values[f"{parameter}_{field}"] for parameter in ("theta", "phi")]
         folder = f"reference_posteriors/summary_statistics/{statistic}"
+        files[f"{folder}/info/{name}.info.json"] = info
         files[f"{folder}/{statistic}/{name}.json"] = {
-            "names": names,
-            statistic: [number for table in tables for column in zip(*table, strict=True) for number in column],
-            "mcse_mean": [0] * len(names),
+            "names": NAMES,
+            statistic: flat(values[f"theta_{field}"], values[f"phi_{field}"]),
+            "mcse_mean": [0] * len(NAMES),
         }
-        files[f"{folder}/info/{name}.info.json"] = {
-            "name": name,
-            "inference": {
-                "method": "analytical",
-                "method_arguments": {"computation": reference["method"], "log_evidence": values["log_evidence"]},
-            },
-            "diagnostics": {"diagnostic_information": {"names": names}, "ndraws": None, "nchains": None},
-            "checks_made": {"evidence_equals_independent_computation_within_1e_10": True},
-            "comments": "Exact up to rounding, so the Monte Carlo errors are zero. The posterior is symmetric in the "
-            "topics: every mean is one over both namings. log_evidence is log p(w) of the token sequence, in nats.",
-            "added_by": "The bnptopics developers",
-            "added_date": "2026-11-30",
-            "versions": {f"{package}_version": version for package, version in reference["versions"].items()},
-        }
+    arguments = info["inference"]["method_arguments"] | {"chains": CHAINS, "iter": n_draws, "seed": SEED}
+    files[f"reference_posteriors/draws/info/{name}.info.json"] = info | {
+        "inference": {"method": "analytical", "method_arguments": arguments},
+        "diagnostics": info["diagnostics"] | {"ndraws": CHAINS * n_draws, "nchains": CHAINS},
+        "checks_made": info["checks_made"] | {"ndraws_is_10k": CHAINS * n_draws == 10_000, "nchains_is_gte_4": True},
+        "comments": "Independent draws from the exact posterior, in both namings of the topics, to seven digits: the "
+        "counts by walking the exact sum backwards, then theta and phi from their Dirichlet distributions.",
+    }
+    files[f"reference_posteriors/draws/draws/{name}.json.zip"] = exact_draws(n_draws)
     return files
 
 
-def references() -> dict[str, dict[str, Any]]:
-    """All files, path: content."""
+def references(n_draws: int = 100) -> dict[str, Any]:
+    """All files, path: content, with this many draws in each chain of posteriordb's reference."""
     found = [*map(by_assignments, SMALL), of_one_document(), by_tables()]
     files = {f"{reference['name']}.json": reference for reference in found}
-    return files | {f"posteriordb/{path}": content for path, content in as_posteriordb(found[-1]).items()}
+    return files | {f"posteriordb/{path}": content for path, content in as_posteriordb(found[-1], n_draws).items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+def write(path: Path, content: Any) -> None:
+    """As JSON, or for .json.zip as its only member, with no date, so that the same content gives the same bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            member = zipfile.ZipInfo(path.stem)
+            archive.writestr(member, json.dumps(content), zipfile.ZIP_DEFLATED, compresslevel=9)
+    else:
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def read(path: Path) -> Any:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return json.loads(archive.read(path.stem))
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    for name, content in references().items():
-        path = FOLDER / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        print(path.relative_to(FOLDER))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=FOLDER, metavar="FOLDER", help="default: beside this file")
+    parser.add_argument("--draws", type=int, default=100, help="in each of ten chains; posteriordb wants 1000")
+    arguments = parser.parse_args()
+    for name, content in references(arguments.draws).items():
+        write(arguments.output / name, content)
+        print(name)
 
 
 if __name__ == "__main__":

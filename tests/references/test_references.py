@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from bnptopics.lda_gibbs import cases, reference
-from bnptopics.models import lda
+from bnptopics.models import lda_tables
 from bnptopics.verify import checks
 
 FOLDER = Path(__file__).parent
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
+MAKE = runpy.run_path(str(FOLDER / "make.py"))
 STORED = {
-    path.relative_to(FOLDER).as_posix(): json.loads(path.read_text(encoding="utf-8"))
-    for path in sorted(FOLDER.rglob("*.json"))
+    path.relative_to(FOLDER).as_posix(): MAKE["read"](path)
+    for path in sorted([*FOLDER.rglob("*.json"), *FOLDER.rglob("*.json.zip")])
 }
 OURS = {name: content for name, content in STORED.items() if not name.startswith("posteriordb/")}
 BY_TOKENS = {name: content for name, content in OURS.items() if "state" in content["values"]}
@@ -32,7 +33,7 @@ each_by_tokens = pytest.mark.parametrize("name", BY_TOKENS)
 @pytest.fixture(scope="module")
 def made() -> dict[str, Any]:
     """What `make references` would write now."""
-    return runpy.run_path(str(FOLDER / "make.py"))["references"]()
+    return MAKE["references"]()
 
 
 def corpus_of(content: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -162,7 +163,7 @@ def test_sums_over_tables_give_the_same(name):
     content = BY_TOKENS[name]
     _, _, alpha, eta = corpus_of(content)
     counts, values = counts_of(content), content["values"]
-    base = lda.log_evidence_by_counts(counts, alpha, eta)
+    base = lda_tables.log_evidence(counts, alpha, eta)
     assert base == pytest.approx(values["log_evidence"], abs=1e-10)
     theta, phi = (len(counts), len(alpha)), (len(alpha), len(eta))
     for key, shape, of_theta, power in (
@@ -172,12 +173,14 @@ def test_sums_over_tables_give_the_same(name):
         ("phi_square_mean", phi, False, 2),
     ):
         units = power * np.eye(math.prod(shape)).reshape(-1, *shape)
-        means = lda.posterior_moments(counts, alpha, eta, [(unit, 0) if of_theta else (0, unit) for unit in units])
+        means = lda_tables.posterior_moments(
+            counts, alpha, eta, [(unit, 0) if of_theta else (0, unit) for unit in units]
+        )
         np.testing.assert_allclose(means.reshape(shape), values[key], rtol=0, atol=1e-10)
     for d, v in np.ndindex(counts.shape):
         longer = counts.copy()
         longer[d, v] += 1
-        predictive = math.exp(lda.log_evidence_by_counts(longer, alpha, eta) - base)
+        predictive = math.exp(lda_tables.log_evidence(longer, alpha, eta) - base)
         assert predictive == pytest.approx(values["predictive"][d][v], abs=1e-10)
 
 
@@ -245,7 +248,7 @@ def test_three_docs_hang_together():
 
 def test_the_export_has_the_fields_of_posteriordb():
     """As they stand in its folder posterior_database."""
-    name, folder = "three_docs1200-ldaK2", "posteriordb/reference_posteriors/summary_statistics"
+    name, folder = "three_docs1200-ldaK2", "posteriordb/reference_posteriors"
     posterior = STORED[f"posteriordb/posteriors/{name}.json"]
     assert posterior["name"] == f"{posterior['data_name']}-{posterior['model_name']}" == name
     assert posterior["reference_posterior_name"] == name and posterior["dimensions"] == {"theta": 6, "phi": 6}
@@ -253,16 +256,25 @@ def test_the_export_has_the_fields_of_posteriordb():
         *("name", "keywords", "references", "model_name", "data_name", "dimensions"),
         *("reference_posterior_name", "added_by", "added_date"),
     }
-    for statistic in ("mean_value", "mean_squared_value"):
-        info = STORED[f"{folder}/{statistic}/info/{name}.info.json"]
+    for part in ("draws", "summary_statistics/mean_value", "summary_statistics/mean_squared_value"):
+        info = STORED[f"{folder}/{part}/info/{name}.info.json"]
         fields = {"name", "inference", "diagnostics", "checks_made", "comments", "added_by", "added_date", "versions"}
         assert set(info) == fields and info["name"] == name
         assert set(info["inference"]) == {"method", "method_arguments"}
-        assert all(value is True for value in info["checks_made"].values())
-        summary = STORED[f"{folder}/{statistic}/{statistic}/{name}.json"]
-        assert list(summary) == ["names", statistic, "mcse_mean"]
-        assert info["diagnostics"]["diagnostic_information"]["names"] == summary["names"]
-        assert len(summary["names"]) == len(summary[statistic]) == len(summary["mcse_mean"]) == 12
+        names = info["diagnostics"]["diagnostic_information"]["names"]
+        assert len(names) == 12
+        if part == "draws":
+            chains = STORED[f"{folder}/draws/draws/{name}.json.zip"]
+            assert len(chains) == info["diagnostics"]["nchains"]
+            assert all(list(chain) == names for chain in chains)
+            assert sum(len(chain[names[0]]) for chain in chains) == info["diagnostics"]["ndraws"]
+            assert len({len(values) for chain in chains for values in chain.values()}) == 1
+            assert info["checks_made"]["ndraws_is_10k"] == (info["diagnostics"]["ndraws"] == 10_000)
+        else:
+            statistic = part.split("/")[1]
+            summary = STORED[f"{folder}/{part}/{statistic}/{name}.json"]
+            assert list(summary) == ["names", statistic, "mcse_mean"] and summary["names"] == names
+            assert len(summary[statistic]) == len(summary["mcse_mean"]) == 12
 
 
 def test_the_export_holds_the_reference_under_its_names():
@@ -281,3 +293,25 @@ def test_the_export_holds_the_reference_under_its_names():
         }
         assert found == expected
     assert summary["names"][:3] == ["theta[1,1]", "theta[2,1]", "theta[3,1]"]  # as Stan has it
+
+
+def test_stored_draws_are_of_this_posterior():
+    """Simplices, in both namings of the topics, and with the exact means: within five standard errors, all 24."""
+    values = THREE_DOCS["values"]
+    chains = STORED["posteriordb/reference_posteriors/draws/draws/three_docs1200-ldaK2.json.zip"]
+    draws = {name: np.concatenate([chain[name] for chain in chains]) for name in chains[0]}
+    for parameter, rows, columns in (("theta", 3, 2), ("phi", 2, 3)):
+        for i in range(rows):
+            row = [draws[f"{parameter}[{i + 1},{j + 1}]"] for j in range(columns)]
+            np.testing.assert_allclose(sum(row), 1, rtol=0, atol=1e-6)
+            for j, drawn in enumerate(row):
+                assert (drawn >= 0).all()
+                for power, field in ((1, "mean"), (2, "square_mean")):
+                    error = np.std(drawn**power) / len(drawn) ** 0.5
+                    exact = values[f"{parameter}_{field}"][i][j]
+                    assert abs(np.mean(drawn**power) - exact) < 5 * error
+    assert 0.4 < np.mean(draws["theta[1,1]"] > 0.5) < 0.6
+    # The control: rows belong together. A draw has one naming, so that predictions do not know of it.
+    predicted = [sum(draws[f"theta[{d},{k}]"] * draws[f"phi[{k},3]"] for k in (1, 2)) for d in (1, 2, 3)]
+    expected = [row[2] for row in values["predictive"]]
+    np.testing.assert_allclose(np.mean(predicted, axis=1), expected, rtol=0, atol=1e-3)

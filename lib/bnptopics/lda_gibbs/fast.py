@@ -45,7 +45,7 @@ def _sum_of_block(weights, start):
 
 @njit(cache=True, nogil=True)
 def _search(weights, k, below, target):
-    """The first topic from `k` on whose cumulative weight exceeds `target`; `weights` (K,) before `k` sum to `below`."""
+    """The first topic from `k` on whose cumulative weight exceeds `target`; `weights[:k]` sum to `below`."""
     last = len(weights) - 1
     while k + _BLOCK <= last:
         block = _sum_of_block(weights, k)

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import roots_jacobi
 
-from bnptopics.models import lda
-from bnptopics.verify import checks
+from bnptopics.models import lda, lda_tables
+from bnptopics.verify import checks, law
 
 COUNTS = np.array([[1, 2, 1, 0], [1, 0, 1, 1], [0, 0, 0, 2]])
 ALPHA, ETA = np.array([0.5, 0.9]), np.array([0.3, 0.4, 0.7, 0.2])
@@ -81,7 +81,7 @@ def test_tables_sum_to_what_assignments_sum_to(n_topics):
             counts = np.maximum(counts - 1, 0)
         alpha, eta = 10 ** rng.uniform(-2, 1, n_topics), 10 ** rng.uniform(-2, 1, counts.shape[1])
         exact = lda.log_evidence(*tokens(counts), alpha, eta)
-        assert lda.log_evidence_by_counts(counts, alpha, eta) == pytest.approx(exact, abs=1e-12)
+        assert lda_tables.log_evidence(counts, alpha, eta) == pytest.approx(exact, abs=1e-12)
 
 
 @checks("eq-truth-tables")
@@ -92,7 +92,7 @@ def test_tables_of_a_chain_of_documents_sum_to_a_fraction():
         counts = np.array([[first, shared, 0], [0, second, 0], [0, 0, apart]])
         exact = math.log(chain(*cells))
         assert lda.log_evidence(*tokens(counts), np.ones(2), np.ones(3)) == pytest.approx(exact, abs=1e-12)
-        assert lda.log_evidence_by_counts(counts, np.ones(2), np.ones(3)) == pytest.approx(exact, abs=1e-12)
+        assert lda_tables.log_evidence(counts, np.ones(2), np.ones(3)) == pytest.approx(exact, abs=1e-12)
         assert chain_by_convolution(*cells) == pytest.approx(exact, abs=1e-12)
 
 
@@ -102,7 +102,7 @@ def test_three_documents_with_1200_tokens():
     assert 361 * 41 * 401 * 401 == 2_380_015_601
     stored = json.loads(THREE_DOCS.read_text(encoding="utf-8"))
     counts = np.array(stored["corpus"]["counts"])
-    value = lda.log_evidence_by_counts(counts, np.ones(2), np.ones(3))
+    value = lda_tables.log_evidence(counts, np.ones(2), np.ones(3))
     by_convolution = chain_by_convolution(360, 40, 400, 400)
     assert value == pytest.approx(-588.20221047774, abs=1e-10)  # computed once, elsewhere
     assert value == pytest.approx(by_convolution, abs=1e-10)
@@ -129,30 +129,30 @@ def test_evidence_of_one_document_is_a_quadrature():
     )
     likelihood = (p ** np.array([7, 6])).prod(axis=-1)
     integral = np.einsum("i,j,k,ijk", of_theta, of_row, of_row, likelihood)
-    assert lda.log_evidence_by_counts([[7, 6]], alpha, eta) == pytest.approx(math.log(integral), abs=1e-11)
+    assert lda_tables.log_evidence([[7, 6]], alpha, eta) == pytest.approx(math.log(integral), abs=1e-11)
 
 
 def test_names_of_documents_words_and_topics_play_no_part():
-    value = lda.log_evidence_by_counts(COUNTS, ALPHA, ETA)
+    value = lda_tables.log_evidence(COUNTS, ALPHA, ETA)
     assert value == pytest.approx(-15.10279639630819, abs=1e-12)
     for documents in itertools.permutations(range(3)):
         for words in ((0, 1, 2, 3), (3, 1, 0, 2), (2, 3, 1, 0)):
             counts = COUNTS[np.ix_(documents, words)]
-            renamed = lda.log_evidence_by_counts(counts, ALPHA[::-1], ETA[list(words)])
+            renamed = lda_tables.log_evidence(counts, ALPHA[::-1], ETA[list(words)])
             assert renamed == pytest.approx(value, abs=1e-12)
     # The control: swapped priors of words are another model.
-    assert lda.log_evidence_by_counts(COUNTS, ALPHA, ETA[::-1]) != pytest.approx(value, abs=1e-3)
+    assert lda_tables.log_evidence(COUNTS, ALPHA, ETA[::-1]) != pytest.approx(value, abs=1e-3)
 
 
 def test_empty_documents_and_words_that_do_not_occur():
-    value = lda.log_evidence_by_counts(COUNTS, ALPHA, ETA)
+    value = lda_tables.log_evidence(COUNTS, ALPHA, ETA)
     padded = np.insert(COUNTS, [0, 2, 3], 0, axis=0)
-    assert lda.log_evidence_by_counts(padded, ALPHA, ETA) == pytest.approx(value, abs=1e-13)
+    assert lda_tables.log_evidence(padded, ALPHA, ETA) == pytest.approx(value, abs=1e-13)
     wider = np.insert(COUNTS, 2, 0, axis=1)
     exact = lda.log_evidence(*tokens(wider), ALPHA, np.insert(ETA, 2, 1.5))
-    assert lda.log_evidence_by_counts(wider, ALPHA, np.insert(ETA, 2, 1.5)) == pytest.approx(exact, abs=1e-12)
-    assert lda.log_evidence_by_counts(np.zeros((2, 3), int), ALPHA, ETA[:3]) == 0
-    assert lda.log_evidence_by_counts(np.zeros((0, 3), int), ALPHA, ETA[:3]) == 0
+    assert lda_tables.log_evidence(wider, ALPHA, np.insert(ETA, 2, 1.5)) == pytest.approx(exact, abs=1e-12)
+    assert lda_tables.log_evidence(np.zeros((2, 3), int), ALPHA, ETA[:3]) == 0
+    assert lda_tables.log_evidence(np.zeros((0, 3), int), ALPHA, ETA[:3]) == 0
 
 
 def test_priors_of_each_document_and_each_topic():
@@ -169,9 +169,9 @@ def test_priors_of_each_document_and_each_topic():
         return value
 
     total = math.fsum(joint(z) for z in itertools.product(range(2), repeat=9))
-    assert lda.log_evidence_by_counts(COUNTS, alphas, etas) == pytest.approx(math.log(total), abs=1e-12)
-    same = lda.log_evidence_by_counts(COUNTS, np.tile(ALPHA, (3, 1)), np.tile(ETA, (2, 1)))
-    assert same == lda.log_evidence_by_counts(COUNTS, ALPHA, ETA)
+    assert lda_tables.log_evidence(COUNTS, alphas, etas) == pytest.approx(math.log(total), abs=1e-12)
+    same = lda_tables.log_evidence(COUNTS, np.tile(ALPHA, (3, 1)), np.tile(ETA, (2, 1)))
+    assert same == lda_tables.log_evidence(COUNTS, ALPHA, ETA)
 
 
 # ------------------------------------------------------------------------------------------------------------- moments
@@ -205,7 +205,7 @@ def test_moments_are_ratios_of_evidences():
     rng = np.random.default_rng(21)
     powers = [(rng.integers(3, size=(3, 2)), rng.integers(3, size=(2, 4))) for _ in range(8)]
     powers += [(np.eye(3, 2, dtype=int), np.zeros((2, 4), int)), (np.zeros((3, 2), int), np.eye(2, 4, dtype=int))]
-    found = lda.posterior_moments(COUNTS, ALPHA, ETA, powers)
+    found = lda_tables.posterior_moments(COUNTS, ALPHA, ETA, powers)
     expected = [enumerated(theta, phi, ALPHA, ETA, COUNTS) for theta, phi in powers]
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=0)
 
@@ -213,7 +213,7 @@ def test_moments_are_ratios_of_evidences():
 @checks("eq-truth-moments")
 def test_predicted_words_are_ratios_of_evidences_with_one_token_more():
     """sum_k E[theta_dk phi_kv | w] is p(w and one more token v in document d) / p(w); over all v it sums to one."""
-    base = lda.log_evidence_by_counts(COUNTS, ALPHA, ETA)
+    base = lda_tables.log_evidence(COUNTS, ALPHA, ETA)
     for d in range(3):
         row = []
         for v in range(4):
@@ -222,8 +222,8 @@ def test_predicted_words_are_ratios_of_evidences_with_one_token_more():
                 theta[d, k] = phi[k, v] = 1
             longer = COUNTS.copy()
             longer[d, v] += 1
-            row.append(lda.posterior_moments(COUNTS, ALPHA, ETA, cells).sum())
-            ratio = math.exp(lda.log_evidence_by_counts(longer, ALPHA, ETA) - base)
+            row.append(lda_tables.posterior_moments(COUNTS, ALPHA, ETA, cells).sum())
+            ratio = math.exp(lda_tables.log_evidence(longer, ALPHA, ETA) - base)
             assert row[-1] == pytest.approx(ratio, rel=1e-12)
         assert math.fsum(row) == pytest.approx(1, abs=1e-12)
 
@@ -233,9 +233,11 @@ def test_means_of_the_toy():
     phi = [(0, np.eye(1, 8, v).reshape(2, 4)) for v in range(4)]
     expected = [0.432616986903, 0.376718658409, 0.368929638463]
     expected += [0.202278629827, 0.257715406436, 0.295280351735, 0.244725612002]
-    np.testing.assert_allclose(lda.posterior_moments(COUNTS, ALPHA, ETA, theta + phi), expected, rtol=0, atol=1e-12)
-    assert lda.posterior_moments(COUNTS, ALPHA, ETA, [(0, 0)]).tolist() == [1.0]
-    assert lda.posterior_moments(COUNTS, ALPHA, ETA, []).shape == (0,)
+    np.testing.assert_allclose(
+        lda_tables.posterior_moments(COUNTS, ALPHA, ETA, theta + phi), expected, rtol=0, atol=1e-12
+    )
+    assert lda_tables.posterior_moments(COUNTS, ALPHA, ETA, [(0, 0)]).tolist() == [1.0]
+    assert lda_tables.posterior_moments(COUNTS, ALPHA, ETA, []).shape == (0,)
 
 
 def test_means_of_a_prior_when_there_are_no_tokens():
@@ -244,7 +246,60 @@ def test_means_of_a_prior_when_there_are_no_tokens():
     a, b = ALPHA
     root = math.gamma(b - 0.5) / math.gamma(b) * math.gamma(a + b) / math.gamma(a + b - 0.5)
     expected = [a / (a + b), root, ETA[2] / ETA.sum()]
-    np.testing.assert_allclose(lda.posterior_moments(none, ALPHA, ETA, powers), expected, rtol=1e-13, atol=0)
+    np.testing.assert_allclose(lda_tables.posterior_moments(none, ALPHA, ETA, powers), expected, rtol=1e-13, atol=0)
+
+
+# --------------------------------------------------------------------------------------------------------------- draws
+
+
+class Given:
+    """In place of a Generator: hands out the uniforms that it was given."""
+
+    def __init__(self, uniforms: NDArray) -> None:
+        self.rest = uniforms.tolist()
+
+    def random(self, size: int) -> NDArray:
+        handed, self.rest = self.rest[:size], self.rest[size:]
+        assert len(handed) == size
+        return np.array(handed)
+
+
+@pytest.mark.parametrize(
+    ("counts", "alpha", "n_uniforms"), [([[2, 1], [0, 1]], ALPHA, 8), ([[1, 1]], [0.5, 0.9, 0.3], 5)]
+)
+def test_draws_have_exactly_the_posterior_law(counts, alpha, n_uniforms):
+    """The law of one draw, found by bisecting its uniforms, is that of the tables of the enumerated assignments."""
+    counts, alpha, eta = np.array(counts), np.array(alpha), np.array([0.3, 0.8])
+    words, doc_start = tokens(counts)
+    exact = lda.posterior(words, doc_start, alpha, eta)
+    documents = np.repeat(np.arange(len(counts)), np.diff(doc_start))
+    expected: dict[bytes, float] = {}
+    for z, probability in zip(exact.states, exact.probability, strict=True):
+        table = np.zeros((*counts.shape, len(alpha)), dtype=np.int64)
+        np.add.at(table, (documents, words, z), 1)
+        expected[table.tobytes()] = expected.get(table.tobytes(), 0.0) + probability
+
+    def one(uniforms: NDArray) -> bytes:
+        rng = Given(uniforms)
+        drawn = lda_tables.draw(rng, counts, alpha, eta, 1)[0].tobytes()
+        assert not rng.rest
+        return drawn
+
+    found = law(one, n_uniforms)
+    assert found.keys() == expected.keys() and len(found) > 8
+    for table, probability in expected.items():
+        assert found[table] == pytest.approx(probability, abs=1e-12)
+
+
+def test_draws_are_tables_of_the_counts():
+    first, again, other = (lda_tables.draw(np.random.default_rng(s), COUNTS, ALPHA, ETA, 50) for s in (1, 1, 2))
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert first.shape == (50, 3, 4, 2) and (first >= 0).all() and (first.sum(axis=-1) == COUNTS).all()
+    assert len(np.unique(first.reshape(50, -1), axis=0)) > 20
+    assert lda_tables.draw(np.random.default_rng(1), COUNTS, ALPHA, ETA, 0).shape == (0, 3, 4, 2)
+    assert not lda_tables.draw(np.random.default_rng(1), 0 * COUNTS, ALPHA, ETA, 3).any()
+    # A lone topic leaves nothing to draw.
+    assert np.array_equal(lda_tables.draw(np.random.default_rng(1), COUNTS, [1.0], ETA, 1)[0, :, :, 0], COUNTS)
 
 
 # ------------------------------------------------------------------------------------------------------------ refusals
@@ -272,19 +327,23 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
 def test_bad_counts_priors_and_sizes_are_refused(arguments, message):
-    for function in (lda.log_evidence_by_counts, lambda *given: lda.posterior_moments(*given, [])):
+    for function in (
+        lda_tables.log_evidence,
+        lambda *given: lda_tables.posterior_moments(*given, []),
+        lambda *given: lda_tables.draw(np.random.default_rng(0), *given, 1),
+    ):
         with pytest.raises(ValueError, match=message):
             function(*arguments)
 
 
 def test_a_sum_stops_before_it_makes_too_many_tables(monkeypatch):
     """Within a document as well as between documents: 5 ** 3 are too many, and 5 ** 4 are not begun."""
-    monkeypatch.setattr(lda, "MAX_TABLES", 100)
+    monkeypatch.setattr(lda_tables, "MAX_TABLES", 100)
     with pytest.raises(ValueError, match="to 125 partial tables; it stops at 100"):
-        lda.log_evidence_by_counts(np.full((2, 4), 4), ALPHA, ETA)
+        lda_tables.log_evidence(np.full((2, 4), 4), ALPHA, ETA)
     with pytest.raises(ValueError, match="to 625 partial tables; it stops at 100"):
-        lda.log_evidence_by_counts(np.full((2, 2), 4), ALPHA, ETA[:2])
-    lda.log_evidence_by_counts(np.full((2, 2), 2), ALPHA, ETA[:2])
+        lda_tables.log_evidence(np.full((2, 2), 4), ALPHA, ETA[:2])
+    lda_tables.log_evidence(np.full((2, 2), 2), ALPHA, ETA[:2])
 
 
 @pytest.mark.parametrize(
@@ -298,4 +357,4 @@ def test_a_sum_stops_before_it_makes_too_many_tables(monkeypatch):
 )
 def test_bad_powers_are_refused(pair, message):
     with pytest.raises(ValueError, match=message):
-        lda.posterior_moments(COUNTS, ALPHA, ETA, [pair])
+        lda_tables.posterior_moments(COUNTS, ALPHA, ETA, [pair])

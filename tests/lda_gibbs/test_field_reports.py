@@ -317,6 +317,15 @@ def test_documents_and_sweeps_do_not_share_random_numbers():
     assert len(np.unique(alike)) < alike.size
 
 
+def test_nothing_of_an_earlier_fit_is_left(fitted):
+    """Reported: histograms that are never reset. The earlier corpus has the same shape, so no array gives it away."""
+    assert TEST.counts.shape == TRAIN.counts.shape and TEST.n_tokens == TRAIN.n_tokens
+    again = GibbsLDA(**fitted.get_params()).fit(TEST).fit(TRAIN)
+    for name in ("z_", "log_joint_", "topic_word_", "doc_topic_", "topic_mass_", "n_sweeps_", "n_samples_"):
+        assert np.array_equal(getattr(again, name), getattr(fitted, name)), name
+    assert np.array_equal(again.transform(TEST), fitted.transform(TEST))
+
+
 # ---------------------------------------------------------------------------------------------------------- real topics
 
 

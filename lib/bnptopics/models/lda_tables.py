@@ -170,7 +170,7 @@ def _as_counts_and_priors(
 
 
 def _log_rising(a: float, n: int) -> NDArray[np.float64]:
-    """log of a (a + 1) ... (a + m - 1), what an urn makes of m equal draws, for m = 0, ..., n."""
+    """log of a (a + 1) ... (a + m - 1), an urn's factor for m balls of a colour, for m = 0, ..., n: shape (n + 1,)."""
     return gammaln(a + np.arange(n + 1)) - gammaln(a)
 
 
@@ -226,7 +226,7 @@ class _TableSum:
             )
 
     def weigh_and_close(self, axis: int, total: int, log_factor: list[NDArray[np.float64]]) -> None:
-        """Multiply in ``log_factor[k][count in k]`` for each topic, and forget an axis that holds all its tokens."""
+        """Multiply in exp of ``log_factor[k][count in k]``, (total + 1,) each, for all topics; and forget the axis."""
         left = np.full(len(self.key), total)
         for k, stride in enumerate(self.strides[axis]):
             n = self.key // stride % (self.sizes[axis] + 1)

@@ -47,6 +47,26 @@ def recount(words: NDArray, doc_start: NDArray, z: NDArray, n_topics: int, vocab
     return n_dk, n_vk, np.bincount(z, minlength=n_topics).astype(np.int32)
 
 
+def at(case: Case, z: NDArray) -> Case:
+    """The same corpus and priors with the sampler at `z`."""
+    counts = recount(case["words"], case["doc_start"], z, len(case["alpha"]), len(case["eta"]))
+    return case | dict(zip(STATE[2:6], (np.array(z, dtype=np.int32), *counts), strict=True))
+
+
+def exact_sweep(case: Case) -> tuple[NDArray, NDArray, NDArray]:
+    """All states, their posterior, and the matrix of one sweep in document order, from the enumerated posterior alone.
+
+    Drawing token n anew leaves all others, and chooses among the states that agree in them by their probabilities.
+    """
+    posterior = lda.posterior(*(case[name] for name in ("words", "doc_start", "alpha", "eta")))
+    states, probability = posterior.states, posterior.probability
+    matrix = np.eye(len(states))
+    for n in range(states.shape[1]):
+        same_others = (np.delete(states[:, None] == states, n, axis=2)).all(axis=2)
+        matrix = matrix @ (same_others * probability / (same_others @ probability)[:, None])
+    return states, probability, matrix
+
+
 def walk(case: Case, choose: Choose) -> None:
     """Visit the tokens as a sweep does, but move each to the topic that ``choose(token, weights)`` returns."""
     _walk(case, choose, lambda n_d, n_v, n_k, others, *priors: (reference.topic_weights(n_d, n_v, n_k, *priors),))
@@ -329,11 +349,9 @@ sparse_path = along_path(walk_sparse, uniforms=lambda case: case["uniforms"])
 
 def explain(case: Case, difference: Difference) -> str:
     """The failure as documents, the deciding draw and its weights as whole numbers."""
-    words, doc_start, z = case["words"], case["doc_start"], case["z"]
-    lines = []  # word/topic before the call
-    for d, (start, stop) in enumerate(itertools.pairwise(doc_start)):
-        tokens = " ".join(f"{_word(v)}/{_topic(k)}" for v, k in zip(words[start:stop], z[start:stop], strict=True))
-        lines.append(f"document {d + 1}: {tokens or '(empty)'}")
+    words, doc_start = case["words"], case["doc_start"]
+    documents = _documents(case, case["z"])  # before the call
+    lines = [f"document {d + 1}: {tokens or '(empty)'}" for d, tokens in enumerate(documents)]
     lines.append(f"alpha = {_numbers(case['alpha'])}, eta = {_numbers(case['eta'])}")
     step = difference.step
     if step is None:
@@ -348,6 +366,16 @@ def explain(case: Case, difference: Difference) -> str:
         f"the topic should be {_topic(step.expected)}; the kernel drew {_topic(step.returned)}.",
     ]
     return "\n".join(lines)
+
+
+def in_words(case: Case, z: NDArray) -> str:
+    """A state on one line: each word with its topic, a bar between documents."""
+    return " | ".join(tokens or "(empty)" for tokens in _documents(case, z))
+
+
+def _documents(case: Case, z: NDArray) -> list[str]:
+    tokens = [f"{_word(v)}/{_topic(k)}" for v, k in zip(case["words"], z, strict=True)]
+    return [" ".join(tokens[start:stop]) for start, stop in itertools.pairwise(case["doc_start"])]
 
 
 def _word(v: int) -> str:

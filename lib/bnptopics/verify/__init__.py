@@ -6,14 +6,18 @@ function of yours. Nothing here knows any room or model.
 """
 
 from .checking import Falsified, Report, battery, check, judge, look_alikes, run
+from .distribution import Evidence, Implausible, check_distribution
 from .laws import gradient, law, transition_matrix
 from .matrices import Matrix, matrix
 from .planting import diff, plant
-from .specification import Difference, Spec, Step, along_path, checks, close, exact, find, specs
+from .specification import Chain, Difference, Spec, Step, along_path, checks, close, exact, find, specs
 
 __all__ = [
+    "Chain",
     "Difference",
+    "Evidence",
     "Falsified",
+    "Implausible",
     "Matrix",
     "Report",
     "Spec",
@@ -21,6 +25,7 @@ __all__ = [
     "along_path",
     "battery",
     "check",
+    "check_distribution",
     "checks",
     "close",
     "diff",

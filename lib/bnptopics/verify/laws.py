@@ -14,6 +14,7 @@ def law(
     n_uniforms: int,
     grid: int = 13,
     rests: int = 1,
+    width: float = 0.0,
 ) -> dict[Hashable, float]:
     """The exact distribution of ``outcome(uniforms)`` when the uniforms are independent and even on [0, 1).
 
@@ -32,6 +33,8 @@ def law(
     rests : int
         Number of settings of the later uniforms that are tried while an earlier one is probed. More than one is needed
         where the outcome does not tell every draw, such as sums over sweeps.
+    width : float
+        Stop bisecting when a step is known this closely. Zero: at the last bit.
     """
     probes = np.concatenate([[0.0], (np.arange(grid) + 0.5) / grid, [ONE]])
     later = np.random.default_rng(0).random((rests, n_uniforms))
@@ -49,32 +52,34 @@ def law(
             trials[:, :i], trials[:, i] = uniforms[:i], u
             return tuple(outcome(trial) for trial in trials)
 
-        edges = _edges(signature, probes)
+        edges = _edges(signature, probes, width)
         for low, high in pairwise(edges):
-            uniforms[i] = (low + high) / 2
+            uniforms[i] = min((low + high) / 2, ONE)
             explore(i + 1, volume * (high - low))
 
     explore(0, 1.0)
     return probabilities
 
 
-def _edges(step: Callable[[float], Hashable], probes: NDArray[np.float64]) -> list[float]:
+def _edges(step: Callable[[float], Hashable], probes: NDArray[np.float64], width: float) -> list[float]:
     """Where a step function on [0, 1) changes its value, with 0 and 1 as first and last."""
     edges = [0.0]
     values = [step(u) for u in probes]
     for (low, at_low), (high, at_high) in pairwise(zip(probes, values, strict=True)):
-        edges += _changes(step, float(low), float(high), at_low, at_high)
+        edges += _changes(step, float(low), float(high), at_low, at_high, width)
     return [*edges, 1.0]
 
 
-def _changes(step: Callable, low: float, high: float, at_low: Hashable, at_high: Hashable) -> list[float]:
+def _changes(step: Callable, low: float, high: float, at_low: Hashable, at_high: Hashable, width: float) -> list[float]:
     if at_low == at_high:
         return []
     middle = (low + high) / 2
-    if not low < middle < high:
+    if high - low <= width or not low < middle < high:
         return [high]
     at_middle = step(middle)
-    return _changes(step, low, middle, at_low, at_middle) + _changes(step, middle, high, at_middle, at_high)
+    return _changes(step, low, middle, at_low, at_middle, width) + _changes(
+        step, middle, high, at_middle, at_high, width
+    )
 
 
 def transition_matrix(

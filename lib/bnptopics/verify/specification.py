@@ -202,6 +202,39 @@ def _short(array: NDArray) -> str:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """What is known exactly of the chain whose step a kernel is, on inputs so small that all its states can be listed.
+
+    By it kernels are judged that draw their random numbers themselves (`check_distribution`).
+
+    Attributes
+    ----------
+    inputs : tuple of dicts
+        The kernel's arguments by name and in order, all but its random numbers. Together they should tell the planted
+        bugs apart from the truth.
+    state : str
+        The argument that holds the state: an array of integers, changed in place.
+    at : function (input, state) -> dict
+        The input with the chain at this state; whatever goes with it, such as counts, made anew.
+    exact : function (input) -> (states (S, ...), probability (S,), matrix (S, S))
+        All states, the law that the kernel must leave as it is, and the transition matrix of the reference, from the
+        model alone.
+    matrix : function (kernel, input) -> (S, S) float64
+        The transition matrix of a kernel that takes its random numbers as an argument, measured. Planted bugs are bet
+        on by it; an error in it costs power, and cannot raise a false alarm.
+    write : function (input, state) -> str
+        A state in the words of the model, on one line.
+    """
+
+    inputs: tuple[Case, ...]
+    state: str
+    at: Callable[[Case, NDArray[np.integer]], Case]
+    exact: Callable[[Case], tuple[NDArray[np.integer], NDArray[np.float64], NDArray[np.float64]]]
+    matrix: Callable[[Kernel, Case], NDArray[np.float64]]
+    write: Callable[[Case, NDArray[np.integer]], str] = lambda case, state: str(state.tolist())
+
+
+@dataclass(frozen=True)
 class Spec:
     """All that is asked of one kernel.
 
@@ -236,6 +269,8 @@ class Spec:
         Simpler variants of a failing case, tried in turn.
     explain : function (case, difference) -> str
         The failure in the words of the model.
+    chain : Chain
+        For samplers: how to judge a kernel that draws its random numbers itself.
     """
 
     name: str
@@ -251,6 +286,7 @@ class Spec:
     margin: Callable[[Case], float] = lambda case: float("inf")
     simplify: Callable[[Case], Iterable[Case]] = lambda case: ()
     explain: Callable[[Case, Difference], str] = lambda case, difference: f"{difference.what}."
+    chain: Chain | None = None
 
     @property
     def reference(self) -> Kernel:

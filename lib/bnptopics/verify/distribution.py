@@ -32,8 +32,8 @@ STRENGTH = 1.0
 # What a kernel claims that leaves the law as it is: to move each part of the state at least so often, as a part of how
 # often the reference does. Without such a claim a kernel that moves nothing would be right.
 LEAST_MOVES = 0.1
-# A planted bug counts as seen when it is refused this surely. One is named, or two that are hard to tell apart, when the
-# bets on them hold this much of the capital.
+# A planted bug counts as seen when it is refused this surely. One is named, or two that are hard to tell apart, when
+# the bets on them hold this much of the capital.
 SURE, NAMED, MOST_NAMED = 0.99, 0.9, 2
 OUT_OF_SIGHT = 1_000_000  # sweeps
 
@@ -102,8 +102,7 @@ class Game:
         # What the odds are fair for, given each z0; a claim about z1 alone is the same for all.
         self.fair = [t.matrix if claims == "sweep" else np.tile(t.law, (len(t.law), 1)) for t in tables]
         self.least = [LEAST_MOVES * table.moves for table in tables]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self._planted = [self.believed(i) / self.fair[i] for i in inputs]
+        self._planted = [_ratio(self.believed(i), self.fair[i]) for i in inputs]
         self._stuck = [~tables[i].moved / (1 - self.least[i]) for i in inputs]
         self._place = {(bet.kind, bet.table): b for b, bet in reversed(list(enumerate(self.bets)))}
 
@@ -117,14 +116,14 @@ class Game:
     def odds(self, i: int, before: int) -> Floats:
         """By how much each bet is multiplied for each z1 that may come, (len(bets), S); z1 is not known yet.
 
-        If the kernel is right, each row is one on average: but rows of parts that never move at most one.
+        If the kernel is right, each row is one on average over z0 and z1, those of parts that never move at most one.
         """
         table, fair, seen = self.tables[i], self.fair[i][before], self.counts[i]
         odds = np.ones((len(self.bets), len(fair)))
         odds[: len(table.planted)] = self._planted[i][:, before]
         odds[self._place["z1", i]] = learned(seen.sum(axis=0), table.law) / table.law
         if self.claims == "sweep":
-            odds[self._place["rows", i]] = learned(seen[before], fair) / fair
+            odds[self._place["rows", i]] = _ratio(learned(seen[before], fair), fair)
         else:
             first = self._place["stuck", i]
             odds[first : first + table.moved.shape[2]] = self._stuck[i][before].T
@@ -172,24 +171,30 @@ class Game:
     def _until_stuck(self, bug: int) -> float:
         """Sweeps after which a bet on a part that never moves has won, if the planted bug never moves one."""
         needed = [
-            math.log(self.alarm * bet.share) / math.log1p(-self.least[bet.table][bet.part]) * len(self.tables)
+            math.log(self.alarm * bet.share) / math.log1p(-self.least[bet.table][bet.part])
             for bet in self.bets
             if bet.kind == "stuck"
             and not (self.tables[bet.table].planted[bug] * self.tables[bet.table].moved[..., bet.part]).any()
         ]
-        return min(needed, default=math.inf)
+        return math.ceil(min(needed)) * len(self.tables) if needed else math.inf
 
     def sweeps_needed(self, bug: int, sure: float = SURE) -> float:
         """A kernel that moves like the planted bug is refused within so many sweeps with probability `sure` or more."""
         s_c, log_rho = self._chernoff(bug)
         rounds = [(c - math.log1p(-sure)) / -rho for c, rho in zip(s_c, log_rho, strict=True) if rho < 0]
-        return min(min(rounds, default=math.inf) * len(self.tables), self._until_stuck(bug))
+        by_its_bet = math.ceil(min(rounds)) * len(self.tables) if rounds else math.inf
+        return min(by_its_bet, self._until_stuck(bug))
 
     def power(self, bug: int, sweeps: int) -> float:
         """A kernel that moves like the planted bug is refused within `sweeps` with at least this probability."""
         s_c, log_rho = self._chernoff(bug)
         missed = math.exp(min(0.0, float((s_c + sweeps // len(self.tables) * log_rho).min())))
         return 1.0 if sweeps >= self._until_stuck(bug) else 1.0 - missed
+
+
+def _ratio(q: Floats, p: Floats) -> Floats:
+    """q / p, and zero where p is: what cannot happen needs no odds, since it refuses a kernel at once."""
+    return np.divide(q, p, out=np.zeros_like(q), where=p > 0)
 
 
 def learned(seen: NDArray[np.int64], start: Floats) -> Floats:
@@ -515,24 +520,16 @@ def _stands_out(spec: Spec, game: Game, stages: list[_Stage]) -> tuple[int, int,
             one = np.where(k > 0, k * np.log(k / (n * p)), 0.0)
             other = np.where(k < n, (n - k) * np.log((n - k) / (n * (1 - p))), 0.0)
         before, after = np.unravel_index(np.argmax(one + other), p.shape)
-        score = float((one + other)[before, after])
+        score = (one + other)[before, after]
         if score > found[0]:
-            found = (
-                score,
-                i,
-                int(before),
-                int(after),
-                int(k[before, after]),
-                int(n[before, 0]),
-                float(p[before, after]),
-            )
+            found = (score, i, before, after, k[before, after], n[before, 0], p[before, after])
     _, i, before, after, k, n, p = found
     start = f"From {_written(spec, stages[i], before)} it" if given else "It"
     what = (
         f"{start} went to {_written(spec, stages[i], after)} in {k:,} of {n:,} sweeps, and should in {p:.1%} of them, "
         f"about {n * p:,.1f}."
     )
-    return i, before if given else after, what
+    return i, int(before if given else after), what
 
 
 def _written(spec: Spec, stage: _Stage, j: int) -> str:

@@ -236,16 +236,18 @@ def drawing(sweep, seed: int):
     return kernel
 
 
+def count_anew(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta):
+    right = cases.recount(words, doc_start, z, len(alpha), len(eta))
+    n_dk[:], n_vk[:], n_k[:] = right
+
+
 def counting_anew(sweep, seed: int):
     """The same with right counts at the end, as of a program that has only `z` to show."""
     inner = drawing(sweep, seed)
 
     def kernel(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta):
         inner(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta)
-        for counts, right in zip(
-            (n_dk, n_vk, n_k), cases.recount(words, doc_start, z, len(alpha), len(eta)), strict=True
-        ):
-            counts[:] = right
+        count_anew(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta)
 
     return kernel
 
@@ -404,10 +406,7 @@ def visiting(order):
             for n in order(len(words), rng):
                 p = reference.full_conditional(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, n)
                 z[n] = rng.choice(len(p), p=p)
-                for counts, right in zip(
-                    (n_dk, n_vk, n_k), cases.recount(words, doc_start, z, len(alpha), len(eta)), strict=True
-                ):
-                    counts[:] = right
+                count_anew(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta)
 
         return kernel
 
@@ -429,10 +428,7 @@ def uncollapsed(seed: int):
         for d, n in lda.tokens(doc_start):
             p = theta[d] * phi[:, words[n]]
             z[n] = rng.choice(len(p), p=p / p.sum())
-        for counts, right in zip(
-            (n_dk, n_vk, n_k), cases.recount(words, doc_start, z, len(alpha), len(eta)), strict=True
-        ):
-            counts[:] = right
+        count_anew(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta)
 
     return kernel
 
@@ -450,6 +446,25 @@ def test_right_kernels_pass(make):
     evidence = check_distribution(make(0), SWEEP, seed=0)
     assert evidence.sweeps == 3000 and evidence.largest < 1000 and evidence.e_value <= evidence.largest
     assert str(evidence).startswith("lda_gibbs.sweep, claims='sweep': no evidence against it in 3,000 sweeps")
+
+
+def test_a_kernel_with_the_seed_of_the_check_passes():
+    """It goes where the exact law says, by one number a sweep. From the stream of the states it would depend on them."""
+    rng = np.random.default_rng(0)
+    laws = {}
+    for corpus, t in zip(specs.SWEEP_CHAIN.inputs, TABLES, strict=True):
+        states = specs.SWEEP_CHAIN.exact(corpus)[0]
+        laws |= {
+            (len(corpus["alpha"]), len(z), *corpus["words"], *z): (states, p)
+            for z, p in zip(states, t.matrix, strict=True)
+        }
+
+    def kernel(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta):
+        states, p = laws[(len(alpha), *words, *z)]
+        z[:] = states[min(np.searchsorted(np.cumsum(p), rng.random(), "right"), len(p) - 1)]
+        count_anew(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta)
+
+    assert check_distribution(kernel, SWEEP, seed=0).largest < 1000
 
 
 def test_a_kernel_of_numba_passes():

@@ -16,7 +16,10 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from .planting import diff, plant
 from .specification import PATH_TOLERANCE, SUM_TOLERANCE, Case, Difference, Kernel, Spec, find
 
-OWN_RANDOMNESS = "the kernel has randomness or memory of its own, and these checks are for kernels that have none"
+OWN_RANDOMNESS = (
+    "the kernel has randomness or memory of its own, and these checks are for kernels that have none "
+    "(for samplers that draw their own random numbers there is check_distribution)"
+)
 MAX_SMALL = 6000
 BATTERY = 400
 SIMPLIFY_EFFORT = 1_000_000  # array entries of all candidates: a second or two, and no clock that could differ

@@ -449,7 +449,7 @@ def test_right_kernels_pass(make):
 
 
 def test_a_kernel_with_the_seed_of_the_check_passes():
-    """It goes where the exact law says, by one number a sweep. From the stream of the states it would depend on them."""
+    """It goes where the law says, by one number a sweep. From the stream of the states it would depend on them."""
     rng = np.random.default_rng(0)
     laws = {}
     for corpus, t in zip(specs.SWEEP_CHAIN.inputs, TABLES, strict=True):

@@ -2,9 +2,9 @@
 
 python book/experiments/distribution_power.py    writes book/results/distribution_power.json in some minutes
 
-Each planted bug draws from a generator of its own, and counts anew after each sweep: it is known by its topics alone. It
-is judged as a sweep in order, by where it ends alone, and as a sweep when no planted bug is bet on at all, which is how
-a bug fares that nobody has thought of.
+Each planted bug draws from a generator of its own, and counts anew after each sweep, so that it is known by its topics
+alone. It is judged as a sweep in order; by where it ends alone; and as a sweep when no planted bug is bet on at all,
+which is how a bug fares that nobody has thought of.
 """
 
 import json

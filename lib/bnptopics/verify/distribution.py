@@ -23,7 +23,7 @@ from .specification import SUM_TOLERANCE, Case, Difference, Kernel, Spec, find, 
 
 Floats = NDArray[np.float64]
 
-MAX_SWEEPS = {"sweep": 3_000, "invariant": 100_000}
+MAX_SWEEPS = {"sweep": 10_000, "invariant": 100_000}
 # How the capital is spread: over the planted bugs; over laws of z1 that are learned; and over laws of z1 given z0 that
 # are learned or, where nothing is claimed about these, over parts of the state that never move.
 SHARES = {"planted": 0.5, "z1": 0.25, "rows": 0.25, "stuck": 0.25}
@@ -353,7 +353,7 @@ def check_distribution(
         theta and phi drawn too), and moves every token at least a tenth as often as a sweep does. Then only z1 is bet
         on, and on tokens that never move: that takes more sweeps, and shows less.
     max_sweeps : int, optional
-        When to stop without a result. Default: 3,000 for "sweep", 100,000 for "invariant".
+        When to stop without a result. Default: 10,000 for "sweep", 100,000 for "invariant".
     false_alarm : float
         The probability, in (0, 1), with which a right kernel may be refused. Several checks of one kernel add up.
     seed : int

@@ -454,10 +454,8 @@ def test_a_kernel_with_the_seed_of_the_check_passes():
     laws = {}
     for corpus, t in zip(specs.SWEEP_CHAIN.inputs, TABLES, strict=True):
         states = specs.SWEEP_CHAIN.exact(corpus)[0]
-        laws |= {
-            (len(corpus["alpha"]), len(z), *corpus["words"], *z): (states, p)
-            for z, p in zip(states, t.matrix, strict=True)
-        }
+        for z, p in zip(states, t.matrix, strict=True):
+            laws[(len(corpus["alpha"]), *corpus["words"], *z)] = states, p
 
     def kernel(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta):
         states, p = laws[(len(alpha), *words, *z)]

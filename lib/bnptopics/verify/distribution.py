@@ -8,6 +8,7 @@ on and whatever ends it. Against a wrong kernel some bet grows exponentially.
 
 import bisect
 import math
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ LEAST_MOVES = 0.1
 # the bets on them hold this much of the capital.
 SURE, NAMED, MOST_NAMED = 0.99, 0.9, 2
 OUT_OF_SIGHT = 1_000_000  # sweeps
+WIDTH = 100  # of messages
 
 
 class Table(NamedTuple):
@@ -279,7 +281,7 @@ class Evidence:
                 needed = self.needed[bug]
                 enough = f"which takes {needed:,.0f} sweeps" if needed < OUT_OF_SIGHT else "nor would it in a million"
                 lines.append(f"  Not seen surely: {bug!r}, {enough}.")
-        return "\n".join(lines)
+        return "\n".join(textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in lines)
 
     __repr__ = __str__
 
@@ -304,11 +306,14 @@ class Implausible(Falsified):
         lines = [
             f"this is not {spec.name}, as far as chance can tell.",
             "",
-            f"Bets that are fair against a right kernel turned 1 into {evidence.e_value:,.0f} in {evidence.sweeps:,} "
-            f"sweeps. With a right kernel they come to {1 / evidence.false_alarm:,.0f} with probability "
-            f"{evidence.false_alarm:g} at most.",
+            textwrap.fill(
+                f"Bets that are fair against a right kernel turned 1 into {evidence.e_value:,.0f} in "
+                f"{evidence.sweeps:,} sweeps. With a right kernel they come to {1 / evidence.false_alarm:,.0f} with "
+                f"probability {evidence.false_alarm:g} at most.",
+                WIDTH,
+            ),
             "",
-            difference.what,
+            textwrap.fill(difference.what, WIDTH),
             "",
         ]
         for bug in look_alikes:
@@ -318,9 +323,8 @@ class Implausible(Falsified):
             lines += ["It moves like none of the planted bugs in particular.", ""]
         if evidence.claims == "sweep":
             lines += [
-                "If it visits the tokens in another order, or draws several at once, it need not move as a sweep in "
-                "order does: then say claims='invariant'.",
-                "",
+                "If it visits the tokens in another order, or draws several at once, it need not move as a sweep",
+                "in order does: then say claims='invariant'.",
             ]
         AssertionError.__init__(self, "\n".join(lines).rstrip())
 

@@ -39,12 +39,6 @@ def counts_of(case: cases.Case) -> tuple[NDArray, ...]:
     return case["n_dk"], case["n_vk"], case["n_k"], case["alpha"], case["eta"]
 
 
-def moved(case: cases.Case, z: NDArray) -> cases.Case:
-    """The same corpus in another state."""
-    counts = cases.recount(case["words"], case["doc_start"], z, len(case["alpha"]), len(case["eta"]))
-    return case | {"z": np.array(z, dtype=np.int32)} | dict(zip(("n_dk", "n_vk", "n_k"), counts, strict=True))
-
-
 # ------------------------------------------------------------------------------------------------------ pinned values
 
 
@@ -104,7 +98,7 @@ def test_conditional_is_the_normalised_vector_of_joints(kernels, n_topics):
             for k in range(n_topics):
                 z = case["z"].copy()
                 z[n] = k
-                joints.append(kernels.log_joint(*counts_of(moved(case, z))))
+                joints.append(kernels.log_joint(*counts_of(cases.at(case, z))))
             probability = np.exp(np.array(joints) - max(joints))
             found = kernels.full_conditional(*case.values(), n)
             np.testing.assert_allclose(found, probability / probability.sum(), rtol=0, atol=1e-13)
@@ -119,7 +113,7 @@ def test_weights_are_proportional_to_the_conditional():
             for k in range(3):
                 z = case["z"].copy()
                 z[n] = k
-                state = moved(case, z)
+                state = cases.at(case, z)
                 found.append(reference.full_conditional(*state.values(), n))
             assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
             v, itself = case["words"][n], np.arange(3) == case["z"][n]
@@ -214,7 +208,7 @@ def test_posterior_is_invariant_with_no_rounding_at_all():
     evidence = sum(joint.values())
     arrived = dict.fromkeys(states, Fraction(0))
     for start in states:
-        from_start = moved(case, np.array(start))
+        from_start = cases.at(case, np.array(start))
         out = Fraction(0)
         for end in states:
             low, high, state = [], [], from_start
@@ -224,7 +218,7 @@ def test_posterior_is_invariant_with_no_rounding_at_all():
                 high.append(bounds[k + 1])
                 z = state["z"].copy()
                 z[n] = k
-                state = moved(case, z)
+                state = cases.at(case, z)
             for corner in (low, [h - Fraction(1, 10**20) for h in high]):
                 after, _ = run(reference.sweep, from_start | {"uniforms": np.array(corner, dtype=object)})
                 assert tuple(after["z"]) == end
@@ -243,7 +237,7 @@ def test_sweep_keeps_the_counts_and_is_a_function_of_its_uniforms(kernels):
         uniforms = rng.random(len(case["words"]))
         first, second = (run(kernels.sweep, case | {"uniforms": uniforms})[0] for _ in range(2))
         assert np.array_equal(first["z"], second["z"])
-        recounted = moved(case, first["z"])
+        recounted = cases.at(case, first["z"])
         for name in ("n_dk", "n_vk", "n_k"):
             assert np.array_equal(first[name], recounted[name])
         assert np.array_equal(first["n_dk"].sum(axis=1), np.diff(case["doc_start"]))
@@ -394,7 +388,7 @@ def test_posterior_mean_is_the_average_of_the_estimates_over_states():
     posterior = lda.posterior(TOY["words"], TOY["doc_start"], TOY["alpha"], TOY["eta"])
     theta, phi = np.zeros((3, 2)), np.zeros((4, 2))
     for z, probability in zip(posterior.states, posterior.probability, strict=True):
-        state = moved(TOY, z)
+        state = cases.at(TOY, z)
         theta += probability * reference.doc_topic(state["n_dk"], state["alpha"])
         phi += probability * reference.topic_word(state["n_vk"], state["n_k"], state["eta"])
     np.testing.assert_allclose(theta[:, 0], [0.432616986903, 0.376718658409, 0.368929638463], rtol=0, atol=1e-12)

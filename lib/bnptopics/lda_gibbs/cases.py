@@ -54,17 +54,9 @@ def at(case: Case, z: NDArray) -> Case:
 
 
 def exact_sweep(case: Case) -> tuple[NDArray, NDArray, NDArray]:
-    """All states, their posterior, and the matrix of one sweep in document order, from the enumerated posterior alone.
-
-    Drawing token n anew leaves all others, and chooses among the states that agree in them by their probabilities.
-    """
+    """All states, their posterior, and the matrix of one sweep in document order: from enumeration alone."""
     posterior = lda.posterior(*(case[name] for name in ("words", "doc_start", "alpha", "eta")))
-    states, probability = posterior.states, posterior.probability
-    matrix = np.eye(len(states))
-    for n in range(states.shape[1]):
-        same_others = (np.delete(states[:, None] == states, n, axis=2)).all(axis=2)
-        matrix = matrix @ (same_others * probability / (same_others @ probability)[:, None])
-    return states, probability, matrix
+    return posterior.states, posterior.probability, lda.gibbs_matrix(posterior, len(case["alpha"]))
 
 
 def walk(case: Case, choose: Choose) -> None:

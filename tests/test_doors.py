@@ -37,8 +37,11 @@ class Rule(NamedTuple):
 # A folder stands for every file in it. Names of the library are written without `bnptopics.` but with a leading dot.
 RULES = {
     "__init__": Rule(STDLIB, {"."}),
-    "corpus": Rule(STDLIB | {"numpy", "scipy", "._formats"}, {"sklearn"}),
+    "corpus": Rule(STDLIB | {"numpy", "scipy", "._checks", "._formats", "._storage"}, {"sklearn"}),
+    "_checks": Rule(STDLIB | {"numpy", "scipy", "._formats"}),
     "_formats": Rule(STDLIB | {"numpy", "scipy"}),
+    "_storage": Rule(STDLIB | {"numpy", "._checks", "._formats"}),
+    "streams": Rule(STDLIB | {"._checks", "._formats", ".corpus"}),
     "special": Rule({"numpy", "numba", "math"}),
     "verify": Rule(STDLIB | {"numpy", "scipy", "hypothesis", ".verify", ".corpus"}, {"numba", "bnptopics"}),
     "models": Rule(STDLIB | {"numpy", "scipy", ".models", ".corpus"}),

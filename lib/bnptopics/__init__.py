@@ -9,6 +9,7 @@ from typing import Any
 
 _HOME = {
     "Corpus": "corpus",
+    "CorpusStream": "streams",
     "GibbsLDA": "lda_gibbs.estimator",
     "load": "base",
     "match_topics": "matching",

@@ -193,7 +193,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
             check_non_negative(X, f"{type(self).__name__}: X holds counts, which are whole numbers >= 0")
-            corpus = Corpus.from_counts(X, names if len(names) == X.shape[1] else None)
+            corpus = Corpus.from_counts(X, names if len(names) == X.shape[1] else None, _name="X")
             if not reset:
                 self._check_vocabulary(corpus)
         if reset:

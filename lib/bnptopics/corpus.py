@@ -19,24 +19,18 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from numbers import Integral, Real
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from . import _formats
+from . import _checks, _formats, _storage
+from ._checks import Labels, Names, Path, Vocabulary
 
 __all__ = ["Corpus"]
-
-Path = str | os.PathLike
-Vocabulary = Sequence[str] | np.ndarray | Path
-Labels = Mapping[str, Any] | None
-Names = Iterable[str] | None
 
 
 class Corpus:
@@ -87,31 +81,39 @@ class Corpus:
         names: Names = None,
         ordered: bool = True,
     ) -> None:
-        vocabulary = _as_vocabulary(vocabulary)
-        words = _as_integers("words", words, len(vocabulary) - 1, "the vocabulary must cover all ids")
-        doc_start = _as_integers("doc_start", doc_start, len(words), "bounds lie in 0..N, the number of tokens")
+        vocabulary = _checks.as_vocabulary(vocabulary)
+        largest = len(vocabulary) - 1
+        words = _checks.as_integers("words", words, np.int32, largest, "the vocabulary must cover all ids")
+        doc_start = _checks.as_bounds(doc_start, len(words))
         lengths = np.diff(doc_start)
-        if not len(lengths):
-            raise ValueError("doc_start has no document: give at least the two bounds [0, N] of one document.")
-        if doc_start[0] != 0 or doc_start[-1] != len(words):
-            raise ValueError(
-                f"doc_start runs from {doc_start[0]} to {doc_start[-1]}: it must run from 0 to {len(words)}, "
-                "the number of tokens in words."
-            )
-        if (lengths < 0).any():
-            d = int((lengths < 0).argmax())
-            raise ValueError(f"doc_start falls from {doc_start[d]} to {doc_start[d + 1]} at document {d}: sort it.")
-        if not ordered:
+        if not ordered and not np.isin(np.flatnonzero(words[1:] < words[:-1]) + 1, doc_start).all():
             docs = np.repeat(np.arange(len(lengths)), lengths)
-            words = np.sort(docs * len(vocabulary) + words) % len(vocabulary)
+            words = (np.sort(docs * len(vocabulary) + words) % len(vocabulary)).astype(np.int32)
+        for array in (words, doc_start):
+            array.setflags(write=False)
+        labels, names = _checks.as_labels(labels, len(lengths)), _checks.as_names(names, len(lengths))
+        self._keep(words, doc_start, vocabulary, labels, names, bool(ordered))
+
+    def _keep(
+        self,
+        words: np.ndarray,
+        doc_start: np.ndarray,
+        vocabulary: tuple[str, ...],
+        labels: Mapping[str, np.ndarray] = _checks.NO_LABELS,
+        names: tuple[str, ...] | None = None,
+        ordered: bool = False,
+    ) -> None:
+        """Keep parts that are checked and in their final form; the arrays, read-only, are not copied."""
         self.__dict__.update(  # since __setattr__ refuses
-            words=_read_only(words, np.int32),
-            doc_start=_read_only(doc_start, np.int64),
-            vocabulary=vocabulary,
-            labels=_as_labels(labels, len(lengths)),
-            names=_as_names(names, len(lengths)),
-            ordered=bool(ordered),
+            words=words, doc_start=doc_start, vocabulary=vocabulary, labels=labels, names=names, ordered=ordered
         )
+
+    @classmethod
+    def _of(cls, *parts: Any, **more: Any) -> Corpus:
+        """A corpus of parts that are checked already, see `_keep`."""
+        corpus = cls.__new__(cls)
+        corpus._keep(*parts, **more)
+        return corpus
 
     def __setattr__(self, name: str, value: Any = None) -> None:
         raise AttributeError(f"cannot change {name!r}: a Corpus never changes. Make a new one, as subset() does.")
@@ -122,7 +124,13 @@ class Corpus:
 
     @classmethod
     def from_counts(
-        cls, matrix: Any, vocabulary: Vocabulary | None = None, *, labels: Labels = None, names: Names = None
+        cls,
+        matrix: Any,
+        vocabulary: Vocabulary | None = None,
+        *,
+        labels: Labels = None,
+        names: Names = None,
+        _name: str = "matrix",  # what messages call it
     ) -> Corpus:
         """Bags of words from a matrix of counts.
 
@@ -136,38 +144,15 @@ class Corpus:
         labels, names : optional
             As for `Corpus`.
         """
-        if not sparse.issparse(matrix):
-            matrix = np.asarray(matrix)
-        if matrix.ndim != 2 or not matrix.shape[0]:
-            raise ValueError(
-                f"matrix has shape {matrix.shape}: it must be (documents, words), with a document or more."
-            )
-        if matrix.dtype.kind not in "biuf":
-            raise TypeError(f"matrix has dtype {matrix.dtype}: counts are whole numbers. Convert it to integers.")
-        counts = sparse.csr_array(matrix)
-        if not counts.has_canonical_format:
-            counts = counts.copy()  # it may share its memory with the caller's matrix
-            counts.sum_duplicates()
-        whole = (counts.data >= 0) & np.isfinite(counts.data) & (counts.data == np.floor(counts.data))
-        if not whole.all():
-            i = int(whole.argmin())
-            d = int(np.searchsorted(counts.indptr, i, side="right")) - 1
-            raise ValueError(
-                f"matrix[{d}, {counts.indices[i]}] is {counts.data[i]}: counts are whole numbers >= 0. "
-                "Give the counts themselves, not weights such as tf-idf."
-            )
-        total = counts.data.sum(dtype=float)  # a float does not overflow
-        if total >= _formats.MAX_TOKENS:
-            raise ValueError(f"matrix adds up to {total:.0f} tokens: it must stay below 2**31. Cut it into parts.")
-        vocabulary = _as_vocabulary(vocabulary, counts.shape[1])
+        counts = _checks.as_counts(_name, matrix)
+        vocabulary = _checks.as_vocabulary(vocabulary, counts.shape[1])
         if len(vocabulary) != counts.shape[1]:
             raise ValueError(
-                f"vocabulary has {len(vocabulary)} words: matrix needs one for each of its {counts.shape[1]} columns."
+                f"vocabulary has {len(vocabulary)} words: {_name} needs one for each of its {counts.shape[1]} columns."
             )
         times = counts.data.astype(np.int64)
         doc_start = np.concatenate([[0], np.cumsum(times)])[counts.indptr]
-        words = np.repeat(counts.indices, times)
-        return cls(words, doc_start, vocabulary, labels=labels, names=names, ordered=False)
+        return cls(np.repeat(counts.indices, times), doc_start, vocabulary, labels=labels, names=names, ordered=False)
 
     @classmethod
     def from_documents(
@@ -194,10 +179,10 @@ class Corpus:
         """
         if unknown not in ("error", "drop"):
             raise ValueError(f"unknown is {unknown!r}: it must be 'error' or 'drop'.")
-        documents = [_as_document(d, document) for d, document in enumerate(documents)]
+        documents = [_checks.as_document(d, document) for d, document in enumerate(documents)]
         if vocabulary is None:
             vocabulary = sorted(set(itertools.chain.from_iterable(documents)))
-        vocabulary = _as_vocabulary(vocabulary)
+        vocabulary = _checks.as_vocabulary(vocabulary)
         id_of = {word: v for v, word in enumerate(vocabulary)}
         words, doc_start = [], [0]
         for d, document in enumerate(documents):
@@ -251,6 +236,30 @@ class Corpus:
         return corpus.prune(**limits) if limits else corpus
 
     @classmethod
+    def from_gensim(
+        cls,
+        bags: Iterable[Iterable[tuple[int, int]]],
+        id2word: Any = None,
+        *,
+        labels: Labels = None,
+        names: Names = None,
+    ) -> Corpus:
+        """Bags of words from those of gensim: for each document pairs (word id, count), as ``doc2bow`` makes them.
+
+        Parameters
+        ----------
+        bags : iterable of D iterables of pairs
+            Ids from 0; counts whole numbers from 1, ints or floats; each word once in a document. Read once, so a
+            generator will do.
+        id2word : mapping from the ids 0..V-1 to str, such as a gensim ``Dictionary``, or a vocabulary; optional
+            Without it, the words up to the largest id are called "0", "1", ...
+        labels, names : optional
+            As for `Corpus`.
+        """
+        words, doc_start, vocabulary = _checks.as_bags(bags, id2word)
+        return cls(words, doc_start, vocabulary, labels=labels, names=names, ordered=False)
+
+    @classmethod
     def from_ldac(
         cls,
         path: Path,
@@ -277,14 +286,8 @@ class Corpus:
         ValueError
             If the file is damaged; the message names the line, what is wrong there and the remedy.
         """
-        if n_terms is not None and (not isinstance(n_terms, Integral) or n_terms < 1):
-            raise ValueError(f"n_terms is {n_terms!r}: it must be a whole number from 1.")
-        if vocabulary is not None:
-            vocabulary = _as_vocabulary(vocabulary)
-            if n_terms not in (None, len(vocabulary)):
-                raise ValueError(f"n_terms is {n_terms} but vocabulary has {len(vocabulary)} words: leave one out.")
-            n_terms = len(vocabulary)
-        return cls.from_counts(_formats.read_ldac(path, n_terms), vocabulary, labels=labels, names=names)
+        vocabulary, n_terms = _checks.as_terms(vocabulary, n_terms)
+        return cls._read(_formats.open_ldac(path, n_terms), vocabulary, labels, names)
 
     @classmethod
     def from_uci(
@@ -294,9 +297,42 @@ class Corpus:
 
         These lines may come in any order. Arguments and errors are those of `from_ldac`; a vocabulary has W words.
         """
-        vocabulary = None if vocabulary is None else _as_vocabulary(vocabulary)
-        matrix = _formats.read_uci(path, None if vocabulary is None else len(vocabulary))
-        return cls.from_counts(matrix, vocabulary, labels=labels, names=names)
+        vocabulary, n_terms = _checks.as_terms(vocabulary)
+        return cls._read(_formats.open_uci(path, n_terms), vocabulary, labels, names)
+
+    @classmethod
+    def from_matrix_market(
+        cls,
+        path: Path,
+        vocabulary: Vocabulary | None = None,
+        documents: Literal["rows", "columns"] = "rows",
+        *,
+        labels: Labels = None,
+        names: Names = None,
+    ) -> Corpus:
+        """Bags of words from a Matrix Market file (``coordinate``, ``integer`` or ``real``, ``general``).
+
+        Such files are written by ``scipy.io.mmwrite``, R's ``writeMM`` and gensim's ``MmCorpus.serialize``. Their cells
+        may come in any order; counts are whole numbers from 1, which a real matrix may write as 2.0 or 2E0. Other
+        arguments and errors are those of `from_ldac`; a vocabulary has a word for each column.
+
+        Parameters
+        ----------
+        documents : "rows" or "columns"
+            Whether the rows are documents, or the columns, as in a term-document matrix.
+        """
+        vocabulary, n_terms = _checks.as_terms(vocabulary)
+        source = _formats.open_matrix_market(path, n_terms, _checks.as_side(documents))
+        return cls._read(source, vocabulary, labels, names)
+
+    @classmethod
+    def _read(cls, source: _formats.Source, vocabulary: tuple[str, ...] | None, labels: Labels, names: Names) -> Corpus:
+        words, doc_start = source.whole()
+        if vocabulary is None:
+            vocabulary = _checks.as_vocabulary(None, source.vocab_size)
+        n_documents = len(doc_start) - 1
+        labels, names = _checks.as_labels(labels, n_documents), _checks.as_names(names, n_documents)
+        return cls._of(words, doc_start, vocabulary, labels, names)
 
     # ---- to look at ----
 
@@ -323,7 +359,7 @@ class Corpus:
     @cached_property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each document: (D,), int64, read-only."""
-        return _read_only(np.diff(self.doc_start))
+        return _checks.read_only(np.diff(self.doc_start))
 
     @cached_property
     def counts(self) -> sparse.csr_array:
@@ -488,14 +524,56 @@ class Corpus:
         """Write the counts as LDA-C, packed if `path` ends with .gz or .xz; the words too if `vocabulary` is a path."""
         self._write(_formats.ldac_lines(self.counts), path, vocabulary)
 
+    def to_matrix_market(self, path: Path, vocabulary: Path | None = None) -> None:
+        """Write the counts as Matrix Market, documents in rows; otherwise as `to_ldac`."""
+        self._write(_formats.matrix_market_lines(self.counts), path, vocabulary)
+
     def to_uci(self, path: Path, vocabulary: Path | None = None) -> None:
-        """Write the counts as UCI, packed if `path` ends with .gz or .xz; the words too if `vocabulary` is a path."""
+        """Write the counts as UCI; otherwise as `to_ldac`."""
         self._write(_formats.uci_lines(self.counts), path, vocabulary)
 
     def _write(self, lines: Iterator[str], path: Path, vocabulary: Path | None) -> None:
         if vocabulary is not None:
             _formats.write_lines(vocabulary, _formats.vocabulary_lines(self.vocabulary))
         _formats.write_lines(path, lines)
+
+    def to_gensim(self) -> tuple[list[list[tuple[int, int]]], dict[int, str]]:
+        """The counts as gensim takes them: for each document pairs (word id, count), and a dict from ids to words."""
+        cells = list(zip(self.counts.indices.tolist(), self.counts.data.tolist(), strict=True))
+        bags = [cells[start:end] for start, end in itertools.pairwise(self.counts.indptr.tolist())]
+        return bags, dict(enumerate(self.vocabulary))
+
+    def save(self, path: Path) -> None:
+        """Write everything to one file, which `load` reads at once and can map into memory. Nothing in it is code.
+
+        The file appears whole or not at all. One that is mapped may be replaced: whoever mapped it keeps the old one.
+        Windows does not allow that, and raises PermissionError until no corpus loaded from the file is left.
+        """
+        _storage.write(path, self._parts())
+
+    @classmethod
+    def load(cls, path: Path, mmap: bool = True, verify: bool = True) -> Corpus:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path of the file
+        mmap : bool, default True
+            Whether `words` and `doc_start` stay in the file, and parts of them are read when they are used. Such a
+            corpus does all that others do. While it is in use the file must not be written to (`save` does not: it
+            makes a new file), nor be on a disk that may go away. If False, they are read into memory.
+        verify : bool, default True
+            Whether to read the file once from end to end (about a second for 10**8 tokens; no memory) and hold its
+            content against the SHA-256 that was saved and against what a Corpus promises. If False, a damaged file may
+            go unnoticed, and with word ids that are out of range compiled code reads outside its arrays: only for
+            files that were verified before.
+
+        Raises
+        ------
+        ValueError
+            If the file is no saved corpus, is damaged or changed, or was written in another format.
+        """
+        return cls._of(**_storage.read(path, mmap=mmap, verify=verify))
 
     # ---- what Python expects ----
 
@@ -546,92 +624,3 @@ def _plural(n: int, thing: str) -> str:
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
     """Equality of labels; as elsewhere in Python a copy equals its original, so NaN equals NaN here."""
     return np.array_equal(a, b, equal_nan=all(x.dtype.kind in "fcmM" for x in (a, b)))
-
-
-def _read_only(values: Any, dtype: Any = None) -> np.ndarray:
-    """A copy, since the caller may hold the original."""
-    array = np.array(values, dtype=dtype, order="C")
-    array.setflags(write=False)
-    return array
-
-
-# ---- checks of arguments ----
-
-
-def _as_integers(name: str, values: Any, largest: int, rule: str) -> np.ndarray:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} has shape {array.shape}: it must have one dimension.")
-    if len(array) >= _formats.MAX_TOKENS:
-        raise ValueError(f"{name} has {len(array)} entries: there must be fewer than 2**31. Cut the corpus into parts.")
-    if array.size and array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} has dtype {array.dtype}: it must hold whole numbers.")
-    good = (array >= 0) & (array <= largest) & (array == np.floor(array))  # NaN is not good
-    if not good.all():
-        i = int(good.argmin())
-        raise ValueError(f"{name}[{i}] is {array[i]}: it must be a whole number in 0..{largest}; {rule}.")
-    return array.astype(np.int64)
-
-
-def _as_document(d: int, document: Iterable[str]) -> list[str]:
-    if isinstance(document, str):
-        raise TypeError(f"documents[{d}] is a str: give a list of its words, or use from_texts() for raw texts.")
-    document = list(document)
-    for n, word in enumerate(document):
-        if not isinstance(word, str):
-            raise TypeError(f"documents[{d}][{n}] is {word!r}: words are str.")
-    return document
-
-
-def _as_vocabulary(vocabulary: Vocabulary | None, size: int = 0) -> tuple[str, ...]:
-    if vocabulary is None:
-        if size > _formats.MAX_SIZE:
-            raise ValueError(f"vocabulary is needed for as many as {size} words.")
-        vocabulary = [str(v) for v in range(size)]
-    if isinstance(vocabulary, str | os.PathLike):
-        return _formats.read_vocabulary(vocabulary)
-    if isinstance(vocabulary, Mapping | set | frozenset):
-        raise TypeError(
-            f"vocabulary is a {type(vocabulary).__name__}, which does not keep the order of ids: give a list of words "
-            "(of a CountVectorizer, get_feature_names_out())."
-        )
-    words = tuple(vocabulary)
-    if not words:
-        raise ValueError("vocabulary is empty: a Corpus needs one word or more.")
-    for v, word in enumerate(words):
-        if not isinstance(word, str):
-            raise TypeError(f"vocabulary[{v}] is {word!r}: words are str.")
-    first: dict[str, int] = {}
-    for v, word in enumerate(words):
-        if first.setdefault(word, v) != v:
-            raise ValueError(f"vocabulary has {word!r} at {first[word]} and at {v}: each word stands there once.")
-    return tuple(map(str, words))  # NumPy's strings become Python's
-
-
-def _as_labels(labels: Labels, n_documents: int) -> Mapping[str, np.ndarray]:
-    arrays = {}
-    for label, values in (labels or {}).items():
-        array = np.asarray(values)
-        if not isinstance(label, str):
-            raise TypeError(f"labels has the key {label!r}: keys are str.")
-        if array.shape != (n_documents,):
-            raise ValueError(f"labels[{label!r}] has shape {array.shape}: it must be ({n_documents},), one a document.")
-        if array.dtype.kind == "O":  # strings that come from pandas
-            if not all(isinstance(value, str) for value in array):
-                raise TypeError(f"labels[{label!r}] holds mixed values: give numbers only, strings only or dates only.")
-            array = array.astype(str)
-        arrays[label] = _read_only(array)
-    return MappingProxyType(arrays)
-
-
-def _as_names(names: Names, n_documents: int) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    if isinstance(names, str):
-        raise TypeError("names is a single str: give a list with one name for each document.")
-    names = tuple(names)
-    if len(names) != n_documents:
-        raise ValueError(f"names has {len(names)} entries: there must be {n_documents}, one a document.")
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise TypeError(f"names holds {wrong[0]!r}: names are str.")
-    return tuple(map(str, names))

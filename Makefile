@@ -2,12 +2,14 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help book test test-slow test-peers lab bench references lint ledger lock clean distclean
+.PHONY: help book test test-slow test-peers fuzz lab bench references lint ledger lock clean distclean
 
 # A Python to build the environments with, when the first that works is not the wanted one: make PYTHON=/path/to/python3.13
 PYTHON ?=
 # Options of JupyterLab: make lab LAB_FLAGS="--no-browser --port 8890"
 LAB_FLAGS ?=
+# How many files `make fuzz` makes: make fuzz FILES=1000000
+FILES ?= 100000
 # Only `make lock` needs uv. make lock UPGRADE=--upgrade also moves what is locked already.
 UV ?= uv
 UPGRADE ?=
@@ -25,6 +27,7 @@ help:
 	@echo 'make test       run the tests (those in a browser are skipped without a built book and Chromium)'
 	@echo 'make test-slow  run the statistical tests'
 	@echo 'make test-peers run the tests beside other libraries, in the environment of the benchmark'
+	@echo 'make fuzz       feed the readers of files 100,000 damaged ones, and say what became of them'
 	@echo 'make lab        open JupyterLab here, for the labs in notebooks/ and the chapters in book/'
 	@echo 'make bench      measure speed against other libraries, into book/results/bench.json'
 	@echo 'make references compute the exact references in tests/references anew'
@@ -48,6 +51,9 @@ test-slow: .venv/.ready
 test-peers: .venv-bench/.ready
 	@$(call cached,.venv-bench) .venv-bench/bin/python -m pytest -m peers -p no:cacheprovider \
 		$$(grep -rl --include='test_*.py' 'mark\.peers' tests)
+
+fuzz: .venv/.ready
+	@.venv/bin/python tests/fuzz/fuzz_readers.py $(FILES)
 
 lab: .venv/.ready
 	@$(call cached,.venv) PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab $(LAB_FLAGS)

@@ -67,6 +67,11 @@ def as_bounds(values: Any, n_tokens: int) -> np.ndarray:
     return doc_start
 
 
+def are_bounds(places: np.ndarray, doc_start: np.ndarray) -> bool:
+    """Whether all places, in 0..N, are bounds of documents. If a word id falls only there, its document is sorted."""
+    return bool((doc_start[np.searchsorted(doc_start, places)] == places).all())
+
+
 def as_counts(name: str, matrix: Any) -> sparse.csr_array:
     """Canonical counts (D, V) from a matrix of whole numbers >= 0 of any kind."""
     if not sparse.issparse(matrix):
@@ -104,7 +109,12 @@ def as_bags(bags: Iterable[Iterable[tuple[int, Real]]], id2word: Any) -> tuple[n
             word, count = pair
             if not isinstance(word, Integral) or isinstance(word, bool) or not 0 <= word < _formats.MAX_SIZE:
                 raise ValueError(f"bags[{d}] has the word id {word!r}: ids are whole numbers from 0 and below 10**8.")
-            if not isinstance(count, Real) or not 1 <= count < _formats.MAX_TOKENS or count != int(count):
+            if (
+                isinstance(count, bool)
+                or not isinstance(count, Real)
+                or not 1 <= count < _formats.MAX_TOKENS
+                or count != int(count)
+            ):
                 raise ValueError(
                     f"bags[{d}] has the count {count!r} of word {word}: counts are whole numbers from 1, below 2**31. "
                     "Give the counts themselves, not weights such as tf-idf."
@@ -178,7 +188,7 @@ def as_document(d: int, document: Iterable[str]) -> list[str]:
 def as_vocabulary(vocabulary: Vocabulary | None, size: int = 0) -> tuple[str, ...]:
     """Different words, given in order or read from a file; without any, the numbers 0..size-1."""
     if vocabulary is None:
-        if size > _formats.MAX_SIZE:
+        if size > _formats.MAX_UNNAMED:
             raise ValueError(f"vocabulary is needed for as many as {size} words.")
         vocabulary = [str(v) for v in range(size)]
     if isinstance(vocabulary, str | os.PathLike):

@@ -10,7 +10,7 @@ whole; where the match ends before the block does, the line there is wrong. The 
 into one corpus (`Source.whole`) or into batches of documents (`Source.batches`).
 
 Every reader checks all that it reads and raises a ValueError that names the file, the line, what is wrong there and
-what to do. It is the first wrong line, except that a cell which repeats another comes to light at the end of the file or
+what to do. It is the first wrong line, but a cell that repeats another comes to light only at the end of the file or
 batch. Nothing is repaired silently.
 """
 
@@ -35,7 +35,7 @@ from scipy import sparse
 MAX_TOKENS = 2**31  # tokens and ids are int32
 MAX_SIZE = 10**8  # documents or words; more than this in a header is a slip, and would only exhaust the memory
 MAX_UNNAMED = 2**22  # words without a vocabulary, and documents without cells: as above
-BLOCK = 2**20  # bytes read at a time
+BLOCK = 2**18  # bytes read at a time
 MAX_LINE = 2**28  # bytes of a line
 
 _WHOLE = rb"[0-9]{1,18}+"  # 18 digits fit into 64 bits
@@ -46,7 +46,7 @@ _REAL = rb"(?:[0-9]\.[0-9]{0,14}0*+[eE]\+?[0-9]{1,3}+|[0-9][eE]\+?[0-9]{1,3}+|[0
 _LDAC = re.compile(rb"(?:%b%b(?:[ \t]++%b:%b)*+%b)*+" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
 _CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*+" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
 _REAL_CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*+" % (_BLANK, _WHOLE, _WHOLE, _REAL, _END))
-_COMMENTS = re.compile(rb"(?:%b(?:%%[^\n]*+)?[\r]?\n)*+" % _BLANK)
+_COMMENTS = re.compile(rb"(?:%b(?:%%[^\n]*+\n|%b))*+" % (_BLANK, _END))
 
 
 class Cells(NamedTuple):
@@ -73,10 +73,10 @@ def _error(path: Path, line: int, what: str, remedy: str) -> ValueError:
     return ValueError(f"{path}, line {line}: {what}. {remedy}.")
 
 
-def _text(path: Path, number: int, line: bytes, ends: str | None = " \t\r") -> str:
-    """Decode a line and strip its ends."""
+def _text(path: Path, number: int, line: bytes) -> str:
+    """Decode a line, without the blanks at its ends."""
     try:
-        return line.decode().strip(ends)
+        return line.decode().lstrip(" \t").rstrip(" \t\r")
     except UnicodeDecodeError as error:
         raise _error(path, number, "these bytes are not UTF-8 text", "Check that this is the right file") from error
 
@@ -161,7 +161,7 @@ def read_vocabulary(path: str | os.PathLike) -> tuple[str, ...]:
     """Read one word a line."""
     path = Path(path)
     lines = b"".join(_blocks(path)).split(b"\n")[:-1]  # not splitlines(), which also splits at what a word may hold
-    words = [_text(path, number, line, None) for number, line in enumerate(lines, 1)]
+    words = [_text(path, number, line).strip() for number, line in enumerate(lines, 1)]
     line_of: dict[str, int] = {}
     for number, word in enumerate(words, 1):
         if not word:
@@ -353,7 +353,7 @@ def open_matrix_market(
     path = Path(path)
     line, blocks = _first_line(_blocks(path))
     banner = _text(path, 1, line)
-    kind = re.split("[ \t]+", banner.lower())
+    kind = re.split("[ \t]+", _text(path, 1, line.lower()))
     if kind[0] != "%%matrixmarket" or len(kind) != 5:
         what = f"{_quote(banner)} is not the banner of a Matrix Market file"
         raise _error(path, 1, what, f"It begins with '{BANNER}'")

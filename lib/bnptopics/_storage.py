@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -74,7 +75,10 @@ class _Place(NamedTuple):
 
     def read(self, file: BinaryIO) -> np.ndarray:
         file.seek(self.at)
-        return np.ndarray(self.length, self.dtype, file.read(self.length * self.dtype.itemsize))  # bytes: read-only
+        array = np.ndarray(self.length, self.dtype, file.read(self.length * self.dtype.itemsize))  # bytes: read-only
+        if self.dtype.kind == "U" and array.nbytes and array.view(np.uint32).max() > sys.maxunicode:
+            raise _DamagedError("a label is not text")
+        return array
 
     def map(self, file: BinaryIO) -> np.ndarray:
         if not self.length:  # nothing cannot be mapped
@@ -168,6 +172,6 @@ def _check_words(file: BinaryIO, place: _Place, vocab_size: int, doc_start: np.n
             raise _DamagedError(f"words has an id that is not in 0..{vocab_size - 1}")
         if doc_start is not None:
             falls = np.flatnonzero(np.diff(words, prepend=previous) < 0) + at + 1 - len(previous)
-            if not np.isin(falls, doc_start).all():
+            if not _checks.are_bounds(falls, doc_start):
                 raise _DamagedError("words does not rise in a document although it is a bag")
         previous = words[-1:]

@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import threading
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
@@ -27,17 +25,6 @@ from .corpus import Corpus
 from .exports import to_pyldavis
 
 FORMAT = 2
-# What reading a damaged zip archive, or one with other contents, may raise.
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    NotImplementedError,
-    KeyError,
-    ValueError,
-    TypeError,
-    EOFError,
-    AttributeError,
-)
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -384,19 +371,20 @@ def load(path: str | os.PathLike) -> TopicModel:
     ValueError
         When the file is not such a model, is damaged, or was written in another format.
     """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        record = json.loads(str(arrays.pop("json")))
-        written = record["format"]
-    except _DAMAGED as error:
-        raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error}.") from error
+    with open(path, "rb") as file:
+        try:  # a damaged file lets zipfile, zlib, tokenize, json and NumPy raise almost anything
+            with np.load(file, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            record = json.loads(str(arrays.pop("json")))
+            written = record["format"]
+            module, _, name = record["class"].rpartition(".")
+        except Exception as error:
+            raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error}.") from error
     if written != FORMAT:
         remedy = "fit and save the model anew" if isinstance(written, int) and written < FORMAT else "update it"
         raise ValueError(
             f"{os.fspath(path)} has format {written}, and this version of bnptopics reads {FORMAT}: {remedy}."
         )
-    module, _, name = record["class"].rpartition(".")
     cls = None
     if module.startswith("bnptopics."):
         with contextlib.suppress(ImportError):
@@ -406,9 +394,9 @@ def load(path: str | os.PathLike) -> TopicModel:
     try:
         params = {name: _decode(value, arrays, {}) for name, value in record["params"].items()}
         state = {name: _decode(value, arrays, params) for name, value in record["state"].items()}
-    except _DAMAGED as error:
-        raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error} is missing.") from error
-    model = cls(**params)
+        model = cls(**params)
+    except Exception as error:
+        raise ValueError(f"{os.fspath(path)} is not a saved model, or is damaged: {error!r}.") from error
     vars(model).update(state)
     return model
 

@@ -86,7 +86,7 @@ class Corpus:
         words = _checks.as_integers("words", words, np.int32, largest, "the vocabulary must cover all ids")
         doc_start = _checks.as_bounds(doc_start, len(words))
         lengths = np.diff(doc_start)
-        if not ordered and not np.isin(np.flatnonzero(words[1:] < words[:-1]) + 1, doc_start).all():
+        if not ordered and not _checks.are_bounds(np.flatnonzero(words[1:] < words[:-1]) + 1, doc_start):
             docs = np.repeat(np.arange(len(lengths)), lengths)
             words = (np.sort(docs * len(vocabulary) + words) % len(vocabulary)).astype(np.int32)
         for array in (words, doc_start):
@@ -600,7 +600,7 @@ class Corpus:
     @cached_property
     def _hash(self) -> int:
         # The values of labels stay out: equal ones may differ in dtype, hence in bytes.
-        arrays = self.words.tobytes(), self.doc_start.tobytes()
+        arrays = hashlib.sha256(self.words).digest(), hashlib.sha256(self.doc_start).digest()
         return hash((arrays, self.vocabulary, frozenset(self.labels), self.names, self.ordered))
 
     def __copy__(self) -> Corpus:

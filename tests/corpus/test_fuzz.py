@@ -52,21 +52,11 @@ def fuzz(monkeypatch):
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_bad_reader_fails(bug, fuzz, monkeypatch, tmp_path):
-    monkeypatch.setattr(fuzz, "SECONDS", 0.1)
+    if bug == "hangs":
+        monkeypatch.setattr(fuzz, "SECONDS", 0.1)
     case = fuzz.counts_case(fuzz.ldac_file, PLANTED[bug], fuzz.oracles.ldac)
     monkeypatch.setitem(fuzz.READERS, "planted", case)
     outcomes = []
     while "FAILED" not in outcomes:
         outcomes.append(fuzz.run_case("planted", len(outcomes), tmp_path)[0])
         assert len(outcomes) < 30, bug
-
-
-def test_a_crash_of_the_process_is_a_failure(fuzz, monkeypatch, tmp_path):
-    script = tmp_path / "fuzz_readers.py"
-    script.write_text(
-        SCRIPT.read_text(encoding="utf-8").replace(
-            'path.write_bytes(case.data)', 'path.write_bytes(case.data); os_abort(reader, number)'
-        )
-        + "",
-        encoding="utf-8",
-    )

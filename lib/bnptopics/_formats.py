@@ -343,7 +343,7 @@ def open_uci(path: str | os.PathLike, vocab_size: int | None = None) -> Source:
     return _open_cells(path, vocab_size, header, (1, 2, 3), blocks, _Layout("document word count"))
 
 
-BANNER = "%%MatrixMarket matrix coordinate integer general"
+BANNER = "%%MatrixMarket matrix coordinate {} general"
 
 
 def open_matrix_market(
@@ -356,7 +356,7 @@ def open_matrix_market(
     kind = re.split("[ \t]+", _text(path, 1, line.lower()))
     if kind[0] != "%%matrixmarket" or len(kind) != 5:
         what = f"{_quote(banner)} is not the banner of a Matrix Market file"
-        raise _error(path, 1, what, f"It begins with '{BANNER}'")
+        raise _error(path, 1, what, f"It begins with '{BANNER.format('integer')}'")
     for word, fine in zip(kind[1:], (["matrix"], ["coordinate"], ["integer", "real"], ["general"]), strict=True):
         if word not in fine:
             what = f"the banner says {_quote(word)}, not {' or '.join(fine)}"
@@ -466,9 +466,9 @@ def uci_lines(counts: sparse.csr_array) -> Iterator[str]:
     yield from _cell_lines(counts)
 
 
-def matrix_market_lines(counts: sparse.csr_array) -> Iterator[str]:
+def matrix_market_lines(counts: sparse.csr_array, field: str) -> Iterator[str]:
     """Lines of a Matrix Market file from canonical counts (D, V), documents in rows."""
-    yield BANNER
+    yield BANNER.format(field)
     yield " ".join(map(str, (*counts.shape, counts.nnz)))
     yield from _cell_lines(counts)
 

@@ -524,9 +524,13 @@ class Corpus:
         """Write the counts as LDA-C, packed if `path` ends with .gz or .xz; the words too if `vocabulary` is a path."""
         self._write(_formats.ldac_lines(self.counts), path, vocabulary)
 
-    def to_matrix_market(self, path: Path, vocabulary: Path | None = None) -> None:
-        """Write the counts as Matrix Market, documents in rows; otherwise as `to_ldac`."""
-        self._write(_formats.matrix_market_lines(self.counts), path, vocabulary)
+    def to_matrix_market(
+        self, path: Path, vocabulary: Path | None = None, field: Literal["integer", "real"] = "integer"
+    ) -> None:
+        """Write the counts as Matrix Market, documents in rows; otherwise as `to_ldac`. gensim reads only ``real``."""
+        if field not in ("integer", "real"):
+            raise ValueError(f"field is {field!r}: it must be 'integer' or 'real'.")
+        self._write(_formats.matrix_market_lines(self.counts, field), path, vocabulary)
 
     def to_uci(self, path: Path, vocabulary: Path | None = None) -> None:
         """Write the counts as UCI; otherwise as `to_ldac`."""

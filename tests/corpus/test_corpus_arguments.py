@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from bnptopics import GibbsLDA
 from bnptopics.corpus import Corpus
 
 CORPUS = Corpus([0, 1, 1], [0, 2, 3], ["a", "b"])
@@ -97,6 +98,15 @@ REFUSED = {
     "sum beyond int64": (
         lambda: Corpus.from_counts(np.full((4, 1), 2**62)),
         "matrix adds up to 18446744073709551616 tokens",
+    ),
+    "counts of an estimator": (
+        lambda: GibbsLDA().fit(cell(0.5)),
+        "X[1, 2] is 0.5: counts are whole numbers >= 0. Give the counts themselves",
+    ),
+    "too many for an estimator": (lambda: GibbsLDA().fit(cell(2.0**31)), "X adds up to 2147483648 tokens"),
+    "columns without names": (
+        lambda: Corpus.from_counts(sparse.csr_array((1, 2**22 + 1))),
+        "vocabulary is needed for as many as 4194305 words",
     ),
     "hashed columns": (lambda: Corpus.from_counts(sparse.csr_array((1, 2**40))), "vocabulary is needed for as many as"),
     "no documents": (lambda: Corpus.from_documents([], ["a"]), "doc_start has no document"),

@@ -94,6 +94,11 @@ def test_matrix_market_and_scipy_read_each_other(tmp_path):
     corpus = Corpus.from_counts(counts)
     corpus.to_matrix_market(tmp_path / "ours.mtx")
     assert np.array_equal(io.mmread(tmp_path / "ours.mtx").toarray(), counts)
+    corpus.to_matrix_market(tmp_path / "real.mtx", field="real")  # the only field that gensim reads
+    assert (tmp_path / "real.mtx").read_bytes().startswith(b"%%MatrixMarket matrix coordinate real general\n3 4 4\n")
+    assert Corpus.from_matrix_market(tmp_path / "real.mtx") == corpus
+    with pytest.raises(ValueError, match="field is 'pattern': it must be 'integer' or 'real'"):
+        corpus.to_matrix_market(tmp_path / "real.mtx", field="pattern")
     for matrix in (counts, counts.astype(float)):
         io.mmwrite(tmp_path / "rows.mtx", sparse.coo_array(matrix))
         assert Corpus.from_matrix_market(tmp_path / "rows.mtx") == corpus

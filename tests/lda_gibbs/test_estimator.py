@@ -703,6 +703,20 @@ def test_load_refuses_what_is_no_model(fitted, tmp_path):
         bnptopics.load(tmp_path / "nothing")
 
 
+def test_load_refuses_what_fuzzing_found(fitted, tmp_path):
+    """Found by `make fuzz`: each let another exception through."""
+    path = tmp_path / "model"
+    fitted.save(path)
+    with zipfile.ZipFile(tmp_path / "header.npz", "w") as archive:
+        archive.writestr("json.npy", b"\x93NUMPY\x01\x00\x12\x00{'descr': ('<f8', \n")
+    (tmp_path / "gap.npz").write_bytes(path.read_bytes()[:100] + path.read_bytes()[150:])
+    rewritten(path, tmp_path / "class.npz", **{"class": 7})
+    rewritten(path, tmp_path / "param.npz", params={"n_topics": 2, "n_sweep": 1})
+    for name in ("header", "gap", "class", "param"):
+        with pytest.raises(ValueError, match=f"{name}.npz is not a saved model, or is damaged"):
+            bnptopics.load(tmp_path / f"{name}.npz")
+
+
 def test_load_runs_no_code(tmp_path):
     """A pickle inside is refused before it is looked into."""
 

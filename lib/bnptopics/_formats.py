@@ -190,7 +190,7 @@ class Source:
 
     def whole(self) -> tuple[np.ndarray, np.ndarray]:
         """All documents; their cells may come in any order."""
-        cells = Cells.join(list(self._checked()))
+        cells = Cells.join(list(self._checked(limit_total=True)))
         if self.vocab_size is None:
             self.vocab_size = int(cells.words.max(initial=-1)) + 1
             if self.vocab_size == 0:
@@ -199,9 +199,12 @@ class Source:
         return self._tokens(cells, 0, cells.end)
 
     def batches(self, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """`size` documents at a time, in the last batch perhaps fewer; documents must come in ascending order."""
+        """`size` documents at a time, in the last batch perhaps fewer; documents must come in ascending order.
+
+        A batch has fewer than 2**31 tokens, the file may have more.
+        """
         first, kept = 0, []  # the first document of the next batch, and cells not given yet
-        for cells in self._checked():
+        for cells in self._checked(limit_total=False):
             cells = Cells.join([*kept, cells])
             falls = np.diff(cells.docs) < 0
             if falls.any():
@@ -221,7 +224,7 @@ class Source:
         if cells.end > first:
             yield self._tokens(kept[0], first, cells.end)
 
-    def _checked(self) -> Iterator[Cells]:
+    def _checked(self, limit_total: bool) -> Iterator[Cells]:
         """The cells, checked one by one, as int32 where that is wide enough."""
         base, total = self.first_id, 0
         known = self.vocab_size is not None
@@ -245,7 +248,7 @@ class Source:
                 (counts < 1, "word {word} has count {count}", "Counts start at 1: leave the cell out"),
                 (counts != np.floor(counts), "word {word} has count {count}", "Counts are whole numbers"),
                 (
-                    total + np.cumsum(counts) >= MAX_TOKENS,
+                    (total + np.cumsum(counts) if limit_total else counts) >= MAX_TOKENS,
                     "up to here, with count {count}, the file has 2**31 tokens or more",
                     "Correct the count, or cut the corpus into parts",
                 ),
@@ -255,7 +258,7 @@ class Source:
                 i, what, remedy = min(found, key=lambda fault: fault[0])
                 values = {"doc": docs[i] + base, "word": words[i] + base, "count": counts[i]}
                 raise _error(self.path, lines[i], what.format(**values), remedy)
-            total += int(counts.sum())
+            total += int(counts.sum()) if limit_total else 0
             yield Cells(lines, *(array.astype(np.int32) for array in (docs, words, counts)), end)
 
     def _tokens(self, cells: Cells, first: int, end: int) -> tuple[np.ndarray, np.ndarray]:
@@ -271,6 +274,9 @@ class Source:
                 what = f"word {word} of document {doc} already has a count"
                 raise _error(self.path, cells.lines[i], what, "Each word of a document has one cell: add them up")
             cells = Cells(*(array[order] for array in cells[:4]), cells.end)
+        if (total := cells.counts.sum(dtype=np.int64)) >= MAX_TOKENS:
+            what = f"the {end - first} documents of a batch that begins here have {total} tokens, 2**31 or more"
+            raise _error(self.path, cells.lines[0], what, "Make the batches smaller")
         words = np.repeat(cells.words, cells.counts)
         bounds = np.searchsorted(cells.docs, np.arange(first, end + 1))
         doc_start = np.concatenate([[0], np.cumsum(cells.counts, dtype=np.int64)])[bounds]
@@ -289,10 +295,6 @@ def _ldac_cells(path: Path, blocks: Iterator[bytes]) -> Iterator[Cells]:
     n_before = 0
     for block in blocks:
         good = _LDAC.match(block).end()
-        fault = None
-        if good < len(block):
-            number = n_before + block.count(b"\n", 0, good) + 1
-            fault = _bad_ldac_line(path, number, _line_at(block, good))
         if good:
             text = block[:good]
             numbers = np.fromstring(text.replace(b":", b" "), dtype=np.int64, sep=" ")
@@ -301,6 +303,7 @@ def _ldac_cells(path: Path, blocks: Iterator[bytes]) -> Iterator[Cells]:
             held = np.diff(colons, prepend=0)
             heads = 2 * (colons - held) + np.arange(len(held))
             wrong = numbers[heads] != held
+            fault = None
             if wrong.any():
                 i = int(wrong.argmax())
                 what = f"the line announces {numbers[heads[i]]} distinct words and holds {held[i]}"
@@ -311,8 +314,10 @@ def _ldac_cells(path: Path, blocks: Iterator[bytes]) -> Iterator[Cells]:
             docs = np.repeat(np.arange(n_before, n_before + len(held)), held)
             n_before += len(held)
             yield Cells(docs + 1, docs, words, counts, n_before)
-        if fault is not None:
-            raise fault
+            if fault is not None:
+                raise fault
+        if good < len(block):
+            raise _bad_ldac_line(path, n_before + 1, _line_at(block, good))
 
 
 def _bad_ldac_line(path: Path, number: int, line: bytes) -> ValueError:
@@ -401,7 +406,7 @@ def _open_cells(
 ) -> Source:
     """Check the three sizes of a header, which stand on the lines `at`; the cells follow."""
     sizes = []
-    limits = ("documents", 1, MAX_SIZE), ("words", 1, MAX_SIZE), ("non-zero cells", 0, MAX_TOKENS)
+    limits = ("documents", 1, MAX_SIZE), ("words", 1, MAX_SIZE), ("non-zero cells", 0, 10**12)
     for text, number, (meaning, least, most) in zip(header, at, limits, strict=True):
         size = int(text) if re.fullmatch(_WHOLE.decode(), text) else -1
         if not least <= size <= most:

@@ -103,6 +103,24 @@ def test_documents_must_ascend(tmp_path, monkeypatch, block, batch_size):
     assert Corpus.from_uci(path).n_tokens == 4
 
 
+def test_only_batches_are_limited(tmp_path, monkeypatch):
+    """A file may have more tokens than a Corpus can; tried with a smaller limit than 2**31."""
+    monkeypatch.setattr(_formats, "MAX_TOKENS", 100)
+    path = tmp_path / "counts"
+    path.write_bytes(b"1 0:50\n2 0:49 1:1\n1 1:50\n")
+    assert [batch.n_tokens for batch in CorpusStream.from_ldac(path, 1, n_terms=2)] == [50, 50, 50]
+    with pytest.raises(ValueError, match="line 2: up to here, with count 1, the file has 2"):
+        Corpus.from_ldac(path)
+    message = (
+        f"{path}, line 1: the 2 documents of a batch that begins here have 100 tokens, 2**31 or more. Make the batches"
+    )
+    with pytest.raises(ValueError, match=re.escape(message)):
+        list(CorpusStream.from_ldac(path, 2, n_terms=2))
+    path.write_bytes(b"1 0:100\n")
+    with pytest.raises(ValueError, match="line 1: up to here, with count 100, the file has 2"):
+        list(CorpusStream.from_ldac(path, 1, n_terms=2))
+
+
 def test_columns_can_be_documents(tmp_path):
     path = tmp_path / "counts"
     path.write_bytes(b"%%MatrixMarket matrix coordinate integer general\n2 3 2\n2 1 1\n1 3 2\n")

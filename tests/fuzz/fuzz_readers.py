@@ -313,10 +313,9 @@ def counts_case(make, read, oracle, stream=False):
         options = {"documents": "columns" if side["swap"] else "rows"} if side else {}
         if stream:
             options["batch_size"] = rng.choice([1, 2, 3, 100])
-            side = side if make is ldac_file else side | {"ascending": True}
 
         def says(data):
-            found, n_documents, cells = oracle(data, size, **side)
+            found, n_documents, cells = oracle(data, size, stream, **side)
             return expanded(words or [str(v) for v in range(found)], n_documents, cells)
 
         def call(path):

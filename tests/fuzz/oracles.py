@@ -74,12 +74,13 @@ def put(document, word, count):
     document[word] = count
 
 
-def judge(vocab_size, n_documents, documents):
-    need(sum(sum(document.values()) for document in documents.values()) < TOO_MANY, "too many tokens")
+def judge(vocab_size, n_documents, documents, stream=False):
+    sizes = [sum(document.values()) for document in documents.values()]
+    need(max(sizes, default=0) < TOO_MANY and (stream or sum(sizes) < TOO_MANY), "too many tokens")
     return vocab_size, n_documents, documents
 
 
-def ldac(data, vocab_size):
+def ldac(data, vocab_size, stream=False):
     documents = {}
     lines = lines_of(unpack(data))
     for d, line in enumerate(lines):
@@ -97,17 +98,17 @@ def ldac(data, vocab_size):
         need(0 <= largest < UNNAMED, "vocabulary unknown")
         vocab_size = largest + 1
     need(largest < vocab_size, "id out of range")
-    return judge(vocab_size, len(lines), documents)
+    return judge(vocab_size, len(lines), documents, stream)
 
 
 def largest_of(documents):
     return max((max(document) for document in documents.values() if document), default=-1)
 
 
-def cells_of(lines, sizes, vocab_size, count_of, swap=False, ascending=False):
+def cells_of(lines, sizes, vocab_size, count_of, stream=False, swap=False):
     """The documents of a coordinate file, from the lines after its header."""
     n_documents, n_words, n_cells = sizes
-    need(1 <= n_documents <= MOST and 1 <= n_words <= MOST and n_cells <= TOO_MANY, "size")
+    need(1 <= n_documents <= MOST and 1 <= n_words <= MOST and n_cells <= 10**12, "size")
     need(n_words == vocab_size if vocab_size is not None else n_words <= UNNAMED, "another vocabulary")
     need(n_documents <= max(UNNAMED, 100 * n_cells), "too many empty documents")
     need(len(lines) == n_cells, "another number of cells than announced")
@@ -118,18 +119,18 @@ def cells_of(lines, sizes, vocab_size, count_of, swap=False, ascending=False):
         need(len(fields) == 3, "not three numbers")
         doc, word = whole(fields[swap]), whole(fields[not swap])
         need(1 <= doc <= n_documents and 1 <= word <= n_words, "id out of range")
-        need(not ascending or doc >= latest, "not ascending")
+        need(not stream or doc >= latest, "not ascending")
         latest = doc
         put(documents.setdefault(doc - 1, {}), word - 1, count_of(fields[2]))
-    return judge(n_words, n_documents, documents)
+    return judge(n_words, n_documents, documents, stream)
 
 
-def uci(data, vocab_size, ascending=False):
+def uci(data, vocab_size, stream=False):
     lines = lines_of(unpack(data))
     need(len(lines) >= 3, "no header")
     header = [fields_of(line) for line in lines[:3]]
     need(all(len(fields) == 1 for fields in header), "header")
-    return cells_of(lines[3:], [whole(fields[0]) for fields in header], vocab_size, whole, ascending=ascending)
+    return cells_of(lines[3:], [whole(fields[0]) for fields in header], vocab_size, whole, stream)
 
 
 def real(field):
@@ -150,7 +151,7 @@ def real(field):
     return int(value)
 
 
-def matrix_market(data, vocab_size, swap=False, ascending=False):
+def matrix_market(data, vocab_size, stream=False, swap=False):
     lines = lines_of(unpack(data))
     banner = [field.lower() for field in fields_of(lines[0])]
     need(banner[:3] == [b"%%matrixmarket", b"matrix", b"coordinate"], "banner")
@@ -163,7 +164,7 @@ def matrix_market(data, vocab_size, swap=False, ascending=False):
     need(len(sizes) == 3, "not three sizes")
     if swap:
         sizes[0], sizes[1] = sizes[1], sizes[0]
-    return cells_of(lines[at + 1 :], sizes, vocab_size, real if banner[3] == b"real" else whole, swap, ascending)
+    return cells_of(lines[at + 1 :], sizes, vocab_size, real if banner[3] == b"real" else whole, stream, swap)
 
 
 def vocabulary(data):

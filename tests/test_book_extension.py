@@ -227,6 +227,40 @@ def test_pages_are_not_read_again_for_running_times():
     assert first == slower != failed
 
 
+# --- Errata ----------------------------------------------------------------------------------------------------------
+def test_errata_show_their_numbers_and_their_program(book):
+    book.page("ground_truth", "---\norphan: true\n---\n# Truth\n")
+    book.page("one", "# First\n\n```{errata} faleiros2016.chapter_2\n```\n\n$$ a = b $$ (eq-one-b)\n")
+    link = "{ref}`there <faleiros2016.product_over_the_vocabulary>`"
+    book.page("two", f"# Second\n\n$$ g = h $$ (eq-two-g)\n\nSee {link}.\n")
+    assert book.build() == ""
+    text = book.text("one")
+    assert "add up to 4 instead of 1, since tokens three and four are free" in text
+    assert "(2.3) error" in text and "(2.3) slip of the pen" in text
+    program = text[text.index("def product_over_the_vocabulary()") :]
+    assert "itertools.product(range(2), repeat=4)" in program and "@chapter_2" not in text
+    assert 'href="one.html#faleiros2016-product-over-the-vocabulary"' in book.html("two")
+    assert 'id="faleiros2016-product-over-the-vocabulary"' in book.html("one")
+
+
+@pytest.mark.parametrize("name", ["faleiros2016.chapter_9", "nobody.chapter_2", "faleiros2016"])
+def test_unknown_errata_fail_the_build(book, name):
+    book.page("one", f"# First\n\n```{{errata}} {name}\n```\n\n$$ a = b $$ (eq-one-b)\n")
+    assert f"there are no errata '{name}'" in book.build()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_erratum_in_a_source_leads_to_the_page_of_errata(book, there):
+    if there:
+        book.page("book/errata", "---\norphan: true\n---\n# Errata\n")
+    book.ledger(check("eq-one-b", source="Someone (3), with its erratum"), check("eq-two-g"))
+    assert book.build() == ""
+    link = re.compile(r'<a [^>]*href="book/errata\.html"[^>]*>(<[^a>]*>)*erratum<')
+    for page in ("one", "two"):  # beside the equation, and in the ledger
+        assert "Someone (3), with its" in book.html(page)
+        assert bool(link.search(book.html(page))) == there
+
+
 # --- Source ----------------------------------------------------------------------------------------------------------
 SAMPLE = '''
 """A module."""

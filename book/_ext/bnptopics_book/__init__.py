@@ -11,6 +11,8 @@ Directives for authors of chapters:
     All of them, a section each.
 ``{planted-matrix}``
     Which check catches which planted bug: of all kernels, a section each, or of the one that is named.
+``{errata} faleiros2016.chapter_2``
+    A list of `bnptopics.errata`: what a paper prints, what is right, the numbers that show it, and their program.
 ``{ledger}``
     All numbered equations and their checks.
 ``{versions}``
@@ -28,7 +30,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from . import equations, kernels, versions
+from . import equations, errata, kernels, versions
 from .ledger import Ledger
 from .stamp import STAMP, sources_hash
 
@@ -44,6 +46,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("kernel-card", kernels.KernelCard)
     app.add_directive("kernel-cards", kernels.KernelCards)
     app.add_directive("planted-matrix", kernels.PlantedMatrix)
+    app.add_directive("errata", errata.ErrataDirective)
     app.add_directive("ledger", equations.LedgerDirective)
     app.add_directive("versions", versions.Versions)
     app.add_node(equations.LedgerTable)

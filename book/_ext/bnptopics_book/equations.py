@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 
@@ -13,6 +14,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from .ledger import CHECKED, DEFINITION, Check, Ledger
 from .parts import block, html, paragraph, plural, table
+
+# Where a source is said to be cited "with its erratum", the words lead to this page, if the book has it.
+ERRATA = "book/errata"
+_ERRATUM = re.compile(r"\b(errat(?:um|a))\b")
 
 
 class LedgerTable(nodes.General, nodes.Element):
@@ -33,17 +38,23 @@ class ShowChecks(SphinxPostTransform):
 
     def run(self, **_: object) -> None:
         ledger: Ledger = self.app.bnptopics_ledger
+        errata = ""
+        if self.app.builder.format == "html" and ERRATA in self.env.found_docs:
+            errata = self.app.builder.get_relative_uri(self.env.docname, ERRATA)
         for equation in list(self.document.findall(nodes.math_block)):
             label = equation.get("label")
             if label and label.startswith((CHECKED, DEFINITION)):
                 parent = equation.parent
-                parent.insert(parent.index(equation) + 1, html(check_line(label, ledger)))
+                parent.insert(parent.index(equation) + 1, html(check_line(label, ledger, errata)))
         for place in list(self.document.findall(LedgerTable)):
             place.replace_self(ledger_page(self.env, ledger))
 
 
-def check_line(label: str, ledger: Ledger) -> str:
-    """The line below an equation: by how many tests it is checked; it opens to say by which."""
+def check_line(label: str, ledger: Ledger, errata: str = "") -> str:
+    """The line below an equation: by how many tests it is checked; it opens to say by which.
+
+    `errata` is the address of the page of errata, if there is one.
+    """
     checks = ledger.passed(label)
     facts = ["definition"] if label.startswith(DEFINITION) else []
     facts += [f"checked by {plural(len(checks), 'test')}"] if checks else []
@@ -53,8 +64,10 @@ def check_line(label: str, ledger: Ledger) -> str:
     rows = "".join(
         f"<li><code>{escape(check.name)}</code> <small>{escape(check.place)}</small></li>" for check in checks
     )
-    sources = "; ".join(_sources(checks))
-    source = f"<p>In the literature: {escape(sources)}</p>" if sources else ""
+    sources = escape("; ".join(_sources(checks)))
+    if errata:
+        sources = _ERRATUM.sub(rf'<a href="{errata}">\1</a>', sources)
+    source = f"<p>In the literature: {sources}</p>" if sources else ""
     return f'<details class="bnp-checked"><summary>{said}</summary><div><ul>{rows}</ul>{source}</div></details>'
 
 
@@ -114,8 +127,18 @@ def _row(env: BuildEnvironment, label: str, page: str, ledger: Ledger) -> list[n
     return [
         block("bnp-equation", paragraph(link, " ", nodes.literal("", label))),
         lines if checks else nothing,
-        "; ".join(_sources(checks)),
+        _cited(env, "; ".join(_sources(checks))),
     ]
+
+
+def _cited(env: BuildEnvironment, sources: str) -> nodes.Node | str:
+    """The sources, in which "erratum" and "errata" lead to their page."""
+    if ERRATA not in env.found_docs:
+        return sources
+    where = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{ERRATA}", "refdoc": env.docname}
+    pieces = _ERRATUM.split(sources)
+    pieces[1::2] = [pending_xref("", nodes.inline("", word), refexplicit=True, **where) for word in pieces[1::2]]
+    return paragraph(*filter(None, pieces))
 
 
 def _sources(checks: list[Check]) -> list[str]:

@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help book test test-slow test-peers fuzz lab bench references lint ledger lock clean distclean
+.PHONY: help book test test-slow test-peers fuzz lab voila bench references lint ledger lock clean distclean
 
 # A Python to build the environments with, when the first that works is not the wanted one: make PYTHON=/path/to/python3.13
 PYTHON ?=
@@ -10,6 +10,9 @@ PYTHON ?=
 LAB_FLAGS ?=
 # How many files `make fuzz` makes: make fuzz FILES=1000000
 FILES ?= 100000
+# Which lab Voilà serves, and options for it: make voila LAB=lda_gibbs VOILA_FLAGS="--no-browser --port 8890"
+LAB ?= lda_gibbs
+VOILA_FLAGS ?=
 # Only `make lock` needs uv. make lock UPGRADE=--upgrade also moves what is locked already.
 UV ?= uv
 UPGRADE ?=
@@ -29,6 +32,7 @@ help:
 	@echo 'make test-peers run the tests beside other libraries, in the environment of the benchmark'
 	@echo 'make fuzz       feed the readers of files 100,000 damaged ones, and say what became of them'
 	@echo 'make lab        open JupyterLab here, for the labs in notebooks/ and the chapters in book/'
+	@echo 'make voila      serve the widgets of a lab as a page, with a kernel behind it (LAB=lda_gibbs)'
 	@echo 'make bench      measure speed against other libraries, into book/results/bench.json'
 	@echo 'make references compute the exact references in tests/references anew'
 	@echo 'make lint       check the code with ruff'
@@ -57,6 +61,11 @@ fuzz: .venv/.ready
 
 lab: .venv/.ready
 	@$(call cached,.venv) PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m jupyterlab $(LAB_FLAGS)
+
+# The folder of Voilà's settings also holds its template, which asks no other host.
+voila: .venv/.ready
+	@$(call cached,.venv) JUPYTER_PATH="$(CURDIR)/book/_voila" PATH="$(CURDIR)/.venv/bin:$$PATH" \
+		.venv/bin/python -m voila --Voila.config_file_paths=book/_voila $(VOILA_FLAGS) notebooks/$(LAB).ipynb
 
 bench: .venv-bench/.ready
 	@$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_lda_gibbs.py --output book/results/bench.json

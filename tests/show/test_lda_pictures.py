@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from bnptopics.lda_gibbs import cases, fast, reference, spec
+from bnptopics.lda_gibbs import cases, exercises, fast, reference, spec
 from bnptopics.models import lda
 from bnptopics.show import Picture
 from bnptopics.show import lda as model_pictures
@@ -106,6 +106,18 @@ def test_speed():
 
 CORPUS = spec.EXACT_CORPORA[0]
 EXACT = lda.posterior(*(CORPUS[name] for name in ("words", "doc_start", "alpha", "eta")))
+
+
+@pytest.mark.parametrize("diagnosis", exercises.DIAGNOSES)
+def test_moves(diagnosis: str):
+    matrix, pi, states = exercises.specimen(diagnosis)
+    picture = pictures.moves(matrix, pi, states)
+    alt = drawn(picture)
+    assert f"{np.sum(matrix == 0)} of 64 entries are zero" in alt
+    assert ("is what it was" in alt) == (diagnosis in ("right", "skips a token"))
+    bars = [bar.get_height() for bar in picture.figure.axes[1].patches]
+    np.testing.assert_allclose(bars, [*pi, *(pi @ matrix)], rtol=1e-12, atol=0)
+    np.testing.assert_allclose(picture.figure.axes[0].images[0].get_array() ** 2, matrix, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 30, 2000])

@@ -191,6 +191,46 @@ def mixing(matrix: NDArray[np.float64], exact: lda.Posterior, n_sweeps: int = 20
 
 
 @house_style()
+def moves(matrix: NDArray[np.float64], pi: NDArray[np.float64], states: NDArray[np.integer]) -> Picture:
+    """A transition matrix as shades, from row to column, and the posterior before and after it.
+
+    Parameters
+    ----------
+    matrix : (S, S)
+    pi : (S,)
+        The exact posterior, in the order of the states.
+    states : (S, N)
+        The topics of the tokens in each state.
+    """
+    names = ["".join(TOPIC_NAMES[k] for k in state) for state in states]
+    after = pi @ matrix
+    n_never = int(np.count_nonzero(matrix == 0))
+    figure = new_figure(7, 3.3)
+    left, right = figure.subplots(1, 2, width_ratios=[1, 1.1])
+    shades = left.imshow(np.sqrt(matrix), cmap="Blues", vmin=0, vmax=1)
+    for i, j in np.argwhere(matrix == 0):
+        left.plot(j, i, ".", color=COLOURS[1], markersize=3)
+    left.set(title="from row to column; a dot is never", xticks=range(len(names)), yticks=range(len(names)))
+    left.set_xticklabels(names, rotation=90, fontsize=7)
+    left.set_yticklabels(names, fontsize=7)
+    bar = figure.colorbar(shades, ax=left, ticks=np.sqrt([0, 0.1, 0.3, 0.6, 1]), shrink=0.9)
+    bar.ax.set_yticklabels(["0", "0.1", "0.3", "0.6", "1"])
+    places = np.arange(len(names))
+    right.bar(places - 0.2, pi, width=0.4, color=COLOURS[5], label="π")
+    right.bar(places + 0.2, after, width=0.4, color=COLOURS[1], label="πP")
+    right.set_xticks(places, names, rotation=90, fontsize=7)
+    right.set(title="the posterior before and after a sweep", ylim=(0, 1.25 * max(pi.max(), after.max())))
+    right.legend(ncols=2)
+    off = np.abs(after - pi).max()
+    alt = (
+        f"Transition matrix of {len(names)} states: {n_never} of {matrix.size} entries are zero, and the largest is "
+        f"{matrix.max():.2f}. After a sweep the posterior "
+        f"{'is what it was' if off < 1e-12 else f'is off by at most {off:.3f}'}."
+    )
+    return Picture(figure, alt)
+
+
+@house_style()
 def traces(curves: dict[str, NDArray[np.float64]], n_tokens: int, first: int = 1) -> Picture:
     """log p(w, z) per token after each sweep from the `first` on, for several chains."""
     figure = new_figure(7, 2.8)

@@ -24,6 +24,7 @@ from bnptopics.show.style import house_style
 
 DPI = 144  # pixels an inch: half as much again as a CSS inch, which stays sharp on dense screens
 CSS_DPI = 96
+LEGIBLE = 560  # narrowest width in CSS pixels at which the letters of a wide figure are large enough
 COLOURS_A_FRAME = 64  # a drawing needs few, and a palette makes its file several times smaller
 MAX_FRAMES = 24
 MAX_BYTES = 600_000
@@ -259,11 +260,13 @@ def _size(png: bytes) -> tuple[int, int]:
 
 
 def _img(png: bytes, alt: str) -> str:
-    # Its own size in CSS pixels keeps the page from jumping while it loads; on a narrow screen it shrinks.
+    # Its own size in CSS pixels keeps the page from jumping while it loads. On a narrow screen it shrinks while its
+    # letters can be read, then scrolls by itself. The style is in the tag: JupyterLab and Voilà have no sheet of ours.
     width, height = (round(side * CSS_DPI / DPI) for side in _size(png))
     return (
-        f'<img class="bnp-picture" src="{_data(png)}" alt="{html.escape(alt)}" width="{width}" height="{height}" '
-        'style="max-width: 100%; height: auto;">'
+        f'<div style="overflow-x: auto;"><img class="bnp-picture" src="{_data(png)}" alt="{html.escape(alt)}" '
+        f'width="{width}" height="{height}" '
+        f'style="width: {width}px; max-width: max(100%, {min(width, LEGIBLE)}px); height: auto;"></div>'
     )
 
 

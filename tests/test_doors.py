@@ -43,7 +43,9 @@ RULES = {
     "_storage": Rule(STDLIB | {"numpy", "._checks", "._formats"}),
     "streams": Rule(STDLIB | {"._checks", "._formats", ".corpus"}),
     "special": Rule({"numpy", "numba", "math"}),
-    "verify": Rule(STDLIB | {"numpy", "scipy", "hypothesis", ".verify", ".corpus"}, {"numba", "bnptopics"}),
+    "verify": Rule(
+        STDLIB | {"numpy", "scipy", "hypothesis", ".verify", ".corpus"}, {"numba", "bnptopics", "nbclient", "nbformat"}
+    ),
     "models": Rule(STDLIB | {"numpy", "scipy", ".models", ".corpus"}),
     # What a paper prints is held against models and references, never against what is only fast.
     "errata": Rule(STDLIB | {"numpy", "scipy", ".errata", ".models"} | {f".{room}.reference" for room in ROOMS}),

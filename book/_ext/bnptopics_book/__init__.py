@@ -30,7 +30,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from . import equations, errata, kernels, versions
+from . import equations, errata, kernels, solutions, versions
 from .ledger import Ledger
 from .stamp import STAMP, sources_hash
 
@@ -54,8 +54,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(equations.ShowChecks)
     app.add_post_transform(versions.ShowRunTimes)
     app.add_css_file("bnptopics.css")
+    app.connect("config-inited", solutions.decide)
     app.connect("builder-inited", open_ledger)
     app.connect("env-get-outdated", pages_of_another_ledger)
+    app.connect("source-read", solutions.leave_out)
     app.connect("doctree-read", drop_widget_state)
     app.connect("env-updated", check_equations)
     app.connect("build-finished", close_build)

@@ -6,6 +6,12 @@
 
 # A Python to build the environments with, when the first that works is not the wanted one: make PYTHON=/path/to/python3.13
 PYTHON ?=
+# A course of one's own: make book TOC=course.yml BOOK_FLAGS=--all (references to chapters left out are warnings), and
+# make book SOLUTIONS=hidden for a book without solutions (book/_ext/bnptopics_book/solutions.py).
+TOC ?= _toc.yml
+BOOK_FLAGS ?= -W -n --keep-going --all
+SOLUTIONS ?=
+export SOLUTIONS
 # Options of JupyterLab: make lab LAB_FLAGS="--no-browser --port 8890"
 LAB_FLAGS ?=
 # How many files `make fuzz` makes: make fuzz FILES=1000000
@@ -41,7 +47,7 @@ help:
 
 book: ledger
 	@rm -rf _build/html
-	@$(call cached,.venv) .venv/bin/jupyter-book build -W -n --keep-going --all .
+	@$(call cached,.venv) .venv/bin/jupyter-book build --toc $(TOC) $(BOOK_FLAGS) .
 	@echo
 	@echo 'The book is built: open _build/html/index.html'
 

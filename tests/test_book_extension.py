@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("myst_nb", reason="the extra `book` is not installed")
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ConfigError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -54,19 +55,19 @@ class Book:
     def ledger(self, *checks, **more) -> None:
         (self.root / "_build" / "ledger.json").write_text(json.dumps(ledger_of(*checks, **more)))
 
-    def build(self) -> str:
+    def build(self, *extensions: str, **more: object) -> str:
         """Build it; the warnings."""
         warnings, self.status = io.StringIO(), io.StringIO()
         settings = {
             "root_doc": "index",
-            "extensions": ["myst_nb", "sphinx_design", "bnptopics_book"],
+            "extensions": ["myst_nb", "sphinx_design", *extensions, "bnptopics_book"],
             "exclude_patterns": ["_build", "tests"],
             "myst_enable_extensions": ["amsmath", "dollarmath"],
             "nb_execution_mode": "off",
             "numfig": True,
             "math_numfig": True,
             "html_theme": "basic",
-        }
+        } | more
         out, trees = self.root / "_build" / "html", self.root / "_build" / ".doctrees"
         with patch_docutils(None), docutils_namespace():
             app = Sphinx(self.root, None, out, trees, "html", settings, self.status, warnings, keep_going=True)
@@ -442,6 +443,45 @@ def test_measured_speed_is_read_with_patience(tmp_path):
 
 def test_columns_go_on_after_z():
     assert [kernels._letter(i) for i in (0, 25, 26, 27, 52)] == ["A", "Z", "AA", "AB", "BA"]
+
+
+# --- Solutions -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("variable", "setting", "hidden"), [("hidden", False, True), ("", True, True), ("", False, False)]
+)
+def test_hidden_solutions_are_nowhere(book, monkeypatch, variable, setting, hidden):
+    """Neither in pages nor in sources nor in the index of the search, which holds the stems of words."""
+    monkeypatch.setenv("SOLUTIONS", variable)
+    exercise = (
+        "```{exercise}\n:label: ex-a\nA trombone?\n```\n\n```{solution} ex-a\n:class: dropdown\nA xylophone.\n```\n"
+    )
+    book.page("one", f"# First\n\n$$ a = b $$ (eq-one-b)\n\n{exercise}")
+    sources = {"title": "# Second", "exercise": "A trombone?", "solution": "A marimba."}
+    cells = [
+        {"cell_type": "markdown", "id": tag, "metadata": {"tags": [tag]}, "source": source}
+        for tag, source in sources.items()
+    ]
+    (book.root / "two.md").unlink()
+    lab = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (book.root / "two.ipynb").write_text(json.dumps(lab))
+    book.ledger(check("eq-one-b"))
+    assert book.build("sphinx_exercise", hide_solutions=setting) == ""
+    files = [path for path in (book.root / "_build" / "html").rglob("*") if path.is_file()]
+    texts = {path.name: path.read_text(errors="ignore").lower() for path in files}
+
+    def where(word: str) -> set[str]:
+        return {name for name, text in texts.items() if word in text}
+
+    everywhere = {"searchindex.js"} if hidden else {"searchindex.js", "one.md.txt", "two.ipynb.txt"}
+    assert where("trombon") >= {"one.html", "two.html"} | everywhere
+    assert len(where("xylophon")) == (0 if hidden else 3)
+    assert len(where("marimba")) == (0 if hidden else 3)
+
+
+def test_a_wish_that_is_none_is_refused(book, monkeypatch):
+    monkeypatch.setenv("SOLUTIONS", "hiden")
+    with pytest.raises(ConfigError, match="'hiden'; it can be shown or hidden"):
+        book.build()
 
 
 # --- Versions, stamp -------------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ def decide(app: Sphinx, config: Config) -> None:
         config.hide_solutions = wanted == "hidden"
     if getattr(config, "hide_solutions", False):  # which sphinx-exercise defines
         config.html_copy_source = False
-        config.html_theme_options = {**config.html_theme_options, "use_download_button": False}
+        if "use_download_button" in config.html_theme_options:
+            config.html_theme_options["use_download_button"] = False
 
 
 def leave_out(app: Sphinx, page: str, source: list[str]) -> None:

@@ -179,4 +179,9 @@ def test_page_loads_nothing_from_elsewhere(visit):
 def test_page_fits_a_phone(visit):
     visit.tab.set_viewport_size({"width": PHONE, "height": 800})
     assert visit.tab.evaluate("document.documentElement.scrollWidth") <= PHONE
+    # The letters of a wide picture would be too small: it scrolls by itself instead.
+    widths = visit.tab.locator("img.bnp-picture").evaluate_all(
+        "all => all.map(img => [img.width, img.getAttribute('width')])"
+    )
+    assert [found for found in widths if found[0] < min(int(found[1]), 560)] == []
     visit.tab.set_viewport_size({"width": 1280, "height": 900})

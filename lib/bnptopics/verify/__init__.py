@@ -7,13 +7,16 @@ function of yours. Nothing here knows any room or model.
 
 from .checking import Falsified, Report, battery, check, judge, look_alikes, run
 from .distribution import Evidence, Implausible, check_distribution
+from .isolation import CannotIsolate, Died, isolated
 from .laws import gradient, law, transition_matrix
 from .matrices import Matrix, matrix
 from .planting import diff, plant
 from .specification import Chain, Difference, Spec, Step, along_path, checks, close, exact, find, specs
 
 __all__ = [
+    "CannotIsolate",
     "Chain",
+    "Died",
     "Difference",
     "Evidence",
     "Falsified",
@@ -32,6 +35,7 @@ __all__ = [
     "exact",
     "find",
     "gradient",
+    "isolated",
     "judge",
     "law",
     "look_alikes",

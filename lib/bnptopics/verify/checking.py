@@ -1,10 +1,11 @@
 """Hold a kernel against its spec: judge one call, search for the smallest failing input, say what is wrong with it."""
 
+import inspect
 import itertools
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 
+from .isolation import PATIENCE, CannotIsolate, Died, isolated
 from .planting import diff, plant
 from .specification import PATH_TOLERANCE, SUM_TOLERANCE, Case, Difference, Kernel, Spec, find
 
@@ -106,7 +108,11 @@ def judge(
         return None
     try:
         args, result = run(kernel, case)
-    except Exception as error:
+    except CannotIsolate:
+        raise
+    except Died as death:
+        return Difference(str(death))
+    except (Exception, SystemExit) as error:
         return Difference(f"it raised {type(error).__name__}: {error}")
     for name in case:
         if name not in spec.changes and not _same(case[name], args[name]):
@@ -144,15 +150,24 @@ def _same(before: Any, after: Any) -> bool:
     return before == after
 
 
-def check(kernel: Kernel, name: str, *, precision: str = "double", examples: int = 300, seed: int = 0) -> Report:
+def check(
+    kernel: Kernel,
+    name: str,
+    *,
+    precision: str = "double",
+    examples: int = 300,
+    seed: int = 0,
+    isolate: bool = False,
+    patience: float = PATIENCE,
+) -> Report:
     """Is `kernel` right? Run it on small inputs, aimed at where wrong ones fail, and judge every draw.
 
     Parameters
     ----------
     kernel : function
         Takes the arguments of the reference ``bnptopics.<room>.reference.<kernel>``, by position, with the same
-        meaning, shapes and dtypes; changes in place what the reference changes, and returns what it returns. Python
-        or numba-compiled.
+        meaning, shapes and dtypes; changes in place what the reference changes, and returns what it returns. Python,
+        numba-compiled, or anything that Python can call, such as a C function through `ctypes`.
     name : str
         Which kernel it claims to be, such as ``"lda_gibbs.sweep"``.
     precision : {"double", "single"}
@@ -161,6 +176,11 @@ def check(kernel: Kernel, name: str, *, precision: str = "double", examples: int
         Inputs to draw after the smallest ones have been tried, 1 or more.
     seed : int
         Same seed, same inputs.
+    isolate : bool
+        Run the kernel in a process of its own, never in this one (see `isolated`): a crash, a hang, and an access
+        outside the arrays are then told with the input that caused them.
+    patience : float
+        When isolated, the seconds after which a call that has not returned counts as one that never will.
 
     Returns
     -------
@@ -171,11 +191,13 @@ def check(kernel: Kernel, name: str, *, precision: str = "double", examples: int
     Falsified
         With the smallest failing input that was found, what went wrong there first, and the planted bug that behaves
         like the kernel, if one does.
+    CannotIsolate
+        With `isolate`, where the system or the kernel does not allow for it.
 
     Notes
     -----
-    The kernel runs in this process: one that writes outside its arrays can bring it down, one that never
-    ends hangs it.
+    Without `isolate` the kernel runs in this process: one that writes outside its arrays can bring it down, one that
+    never ends hangs it.
     """
     if precision not in ("double", "single"):
         raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
@@ -184,29 +206,46 @@ def check(kernel: Kernel, name: str, *, precision: str = "double", examples: int
     spec = find(name)
     if not callable(kernel):
         raise TypeError(f"kernel must be a function, not {type(kernel).__name__}")
+    names = tuple(inspect.signature(spec.reference).parameters)
+    place = partial(isolated, names=names, patience=patience) if isolate else nullcontext
     started = time.perf_counter()
-    small = 0
-    failing = None
+    with place(kernel) as placed:
+        n_small, n_large, found = _find(spec, placed, precision, examples, seed)
+        if found is None:
+            tolerances = {output: comparer.describe(precision) for output, comparer in spec.agree.items()}
+            return Report(spec.name, n_small, examples, n_large, tolerances, time.perf_counter() - started)
+        failing, first = found
+        random = Difference(f"the same input gives different results (at first {first.what}): {OWN_RANDOMNESS}")
+        if _is_random(spec, placed, failing):
+            raise Falsified(spec, failing, random)
+        simplest = _simplest(spec, placed, failing, precision)
+        alike = look_alikes(spec, placed)
+    # What is told is what happens in a process that has seen nothing else, where there are such processes.
+    for case in (simplest, failing):
+        with place(kernel) as placed:
+            difference = judge(spec, placed, case, precision)
+        if difference is not None:
+            raise Falsified(spec, case, difference, alike, precision)
+    raise Falsified(spec, failing, random)  # its memory is longer than `_is_random` looks
+
+
+def _find(
+    spec: Spec, kernel: Kernel, precision: str, examples: int, seed: int
+) -> tuple[int, int, tuple[Case, Difference] | None]:
+    """How many small and large cases were tried, and the first that fails, with what is wrong there."""
+    n_small = 0
     for case in itertools.islice(spec.small(), MAX_SMALL):
-        small += 1
-        if judge(spec, kernel, case, precision) is not None:
-            failing = case
-            break
-    if failing is None:
-        failing = _search(spec, kernel, precision, examples, seed)
-    large = list(spec.large()) if failing is None else []
-    if failing is None:
-        failing = next((case for case in large if judge(spec, kernel, case, precision) is not None), None)
-    if failing is None:
-        tolerances = {output: comparer.describe(precision) for output, comparer in spec.agree.items()}
-        return Report(spec.name, small, examples, len(large), tolerances, time.perf_counter() - started)
-    if _is_random(spec, kernel, failing):
-        raise Falsified(spec, failing, Difference("the same input gives different results: " + OWN_RANDOMNESS))
-    failing = _simplest(spec, kernel, failing, precision)
-    difference = judge(spec, kernel, failing, precision)
-    if difference is None:  # its memory is longer than `_is_random` looks
-        raise Falsified(spec, failing, Difference("the same input gives different results: " + OWN_RANDOMNESS))
-    raise Falsified(spec, failing, difference, look_alikes(spec, kernel), precision)
+        n_small += 1
+        if (difference := judge(spec, kernel, case, precision)) is not None:
+            return n_small, 0, (case, difference)
+    found = _search(spec, kernel, precision, examples, seed)
+    if found is not None:
+        return n_small, 0, found
+    large = list(spec.large())
+    for case in large:
+        if (difference := judge(spec, kernel, case, precision)) is not None:
+            return n_small, len(large), (case, difference)
+    return n_small, len(large), None
 
 
 def _is_random(spec: Spec, kernel: Kernel, case: Case) -> bool:
@@ -239,24 +278,24 @@ def _quiet_hypothesis() -> Iterator[dict[str, Any]]:
             configuration.set_hypothesis_home_dir(home)
 
 
-def _search(spec: Spec, kernel: Kernel, precision: str, examples: int, seed: int) -> Case | None:
+def _search(spec: Spec, kernel: Kernel, precision: str, examples: int, seed: int) -> tuple[Case, Difference] | None:
     """Draw inputs until one fails, and shrink it."""
-    failed_on: Case | None = None
+    found: tuple[Case, Difference] | None = None
     with _quiet_hypothesis() as quiet:
 
         @hypothesis.seed(seed)
         @settings(max_examples=examples, phases=(Phase.generate, Phase.shrink), **quiet)
         @given(spec.inputs)
         def passes(case: Case) -> None:
-            nonlocal failed_on
-            if judge(spec, kernel, case, precision) is not None:
-                failed_on = case
+            nonlocal found
+            if (difference := judge(spec, kernel, case, precision)) is not None:
+                found = case, difference
                 raise _Failed
 
         try:
             passes()
         except (_Failed, hypothesis.errors.Flaky):
-            return failed_on
+            return found
     return None
 
 
@@ -289,26 +328,29 @@ def battery(spec: Spec) -> list[Case]:
 
 def look_alikes(spec: Spec, kernel: Kernel) -> list[str]:
     """The planted bugs that do exactly what the kernel does on every case of the battery."""
-    if spec.name not in _planted_outcomes:
-        planted = {bug: plant(spec.reference, *edit) for bug, edit in spec.planted.items()}
-        _planted_outcomes[spec.name] = {bug: _outcomes(spec, wrong) for bug, wrong in planted.items()}
-    mine = _outcomes(spec, kernel)
-    return [
-        bug
-        for bug, theirs in _planted_outcomes[spec.name].items()
-        if all(_same_outcome(my, their) for my, their in zip(mine, theirs, strict=True))
-    ]
-
-
-def _outcomes(spec: Spec, kernel: Kernel) -> list[dict[str, Any] | str]:
     with np.errstate(all="ignore"):  # a wrong kernel may divide by zero
-        return [_outcome(spec, kernel, case) for case in battery(spec)]
+        if spec.name not in _planted_outcomes:
+            planted = {bug: plant(spec.reference, *edit) for bug, edit in spec.planted.items()}
+            _planted_outcomes[spec.name] = {
+                bug: [_outcome(spec, wrong, case) for case in battery(spec)] for bug, wrong in planted.items()
+            }
+        alike = _planted_outcomes[spec.name]
+        for i, case in enumerate(battery(spec)):
+            if not alike:  # soon so for most, and a kernel that hangs takes its time over every case
+                break
+            mine = _outcome(spec, kernel, case)
+            alike = {bug: theirs for bug, theirs in alike.items() if _same_outcome(mine, theirs[i])}
+    return list(alike)
 
 
 def _outcome(spec: Spec, kernel: Kernel, case: Case) -> dict[str, Any] | str:
     try:
         return spec.observe(*run(kernel, case))
-    except Exception as error:
+    except CannotIsolate:
+        raise
+    except Died as death:
+        return death.outcome
+    except (Exception, SystemExit) as error:
         return type(error).__name__
 
 

@@ -1,8 +1,11 @@
 """Exercises that are answered by code and graded by property."""
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from .isolation import CannotIsolate, Died, isolated
 
 
 @dataclass(frozen=True)
@@ -53,14 +56,21 @@ class Exercise:
         return self.solution.__name__
 
     def grade(self, answer: Callable) -> Grade:
-        """Hold `answer` against each property. It never raises, so that a notebook of stubs runs to its end."""
+        """Hold `answer` against each property. It never raises, so that a notebook of stubs runs to its end.
+
+        Where the system allows, the answer runs in a process of its own (`verify.isolated`): a loop without an end, or
+        a crash, costs points and not the notebook. What it prints is thrown away.
+        """
         results = []
-        for name, holds in self.properties.items():
-            try:
-                holds(answer)
-                results.append((name, True, ""))
-            except (Exception, SystemExit) as error:
-                results.append((name, False, _reason(error)))
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(CannotIsolate):
+                answer = stack.enter_context(isolated(answer))
+            for name, holds in self.properties.items():
+                try:
+                    holds(answer)
+                    results.append((name, True, ""))
+                except (Exception, SystemExit) as error:
+                    results.append((name, False, _reason(error)))
         return Grade(self.name, results)
 
     def task(self) -> str:
@@ -73,4 +83,4 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, NotImplementedError) or "raised NotImplementedError" in str(error):
         return "not written yet"
     text = str(error).strip()
-    return text if isinstance(error, AssertionError) and text else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, AssertionError | Died) and text else f"{type(error).__name__}: {text}"

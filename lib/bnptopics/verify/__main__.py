@@ -121,8 +121,8 @@ def load(path: str) -> Callable:
 
 def _place(error: BaseException) -> str:
     """Where in a module that is being imported the error arose."""
-    frames = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in frames if frame.filename != __file__ and not frame.filename.startswith("<frozen")]
+    machinery = (__file__, importlib.__file__, "<frozen")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(machinery)]
     return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
 
 

@@ -133,12 +133,10 @@ class _Memory:
     def __init__(self, n: int, room: int) -> None:
         self.n, self.room = n, math.ceil(max(room, 1) / mmap.PAGESIZE) * mmap.PAGESIZE
         self._step = GUARD + self.room
-        self.map = mmap.mmap(-1, 2 * n * self._step + GUARD)
-        self.bytes = np.frombuffer(self.map, dtype=np.uint8)
-
-    def guards(self) -> list[int]:
-        """Where forbidden stretches begin."""
-        return [i * self._step for i in range(2 * self.n + 1)]
+        size = 2 * n * self._step + GUARD
+        self.map = mmap.mmap(-1, size + mmap.PAGESIZE)
+        self.bytes = np.frombuffer(self.map, np.uint8, size)
+        self.fault = np.frombuffer(self.map, np.int64, 1, size)  # where a fault happened, counted from the beginning
 
     def guard(self, i: int) -> int:
         """Where the one between the two places of array i begins."""
@@ -157,12 +155,12 @@ class _Memory:
                 placed[i] = np.ndarray(shape, dtype, self.map, self.start(i, dtype.itemsize * math.prod(shape), side))
         return placed
 
-    def forbid(self, guards: Sequence[int]) -> None:
-        """Let this process die when it touches a guard; the process at the other end is free to."""
+    def forbid(self, may_read: bool) -> None:
+        """Let this process die when it touches forbidden bytes, or only when it writes there; others are free to."""
         protect = ctypes.CDLL(None, use_errno=True).mprotect
         protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        for guard in guards:
-            if protect(self.bytes.ctypes.data + guard, GUARD, 0) != 0:  # 0 is PROT_NONE
+        for guard in range(0, len(self.bytes), self._step):
+            if protect(self.bytes.ctypes.data + guard, GUARD, mmap.PROT_READ if may_read else 0) != 0:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
@@ -200,14 +198,18 @@ class _Unreadable:
         return self.text
 
 
-def _serve(kernel: Callable, memory: _Memory, connection: socket.socket, guards: Sequence[int], output: int) -> None:
+def _serve(
+    kernel: Callable, memory: _Memory, connection: socket.socket, output: int, may_read: bool, tells: bool
+) -> None:
     """All that a worker does: settle in, then answer calls until the other end hangs up."""
     _settle_in(output)
     trouble = None
     try:
-        memory.forbid(guards)
+        memory.forbid(may_read)
     except (OSError, AttributeError) as error:
         trouble = str(error)
+    if tells:
+        _note_faults(memory)
     plans: dict[bytes, _Plan] = {}
     while (request := _receive(connection)) is not None:
         n = struct.unpack_from("<Q", request)[0] + 8
@@ -244,6 +246,32 @@ def _settle_in(output: int) -> None:
     sys.stdin = open(0, closefd=False)
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "replace", write_through=True)
     gc.freeze()  # finalizers of what the parent has are the parent's to run
+
+
+def _note_faults(memory: _Memory) -> None:
+    """Have this process write down the address of what it may not touch before it dies of it.
+
+    There is no such thing in Python: it takes the structures of the C library, which are those of Linux and macOS on
+    machines of 64 bits. Elsewhere nothing is written down, and so nothing told.
+    """
+    linux = sys.platform == "linux"
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or not (linux or sys.platform == "darwin"):
+        return
+
+    class Action(ctypes.Structure):  # struct sigaction
+        _fields_ = (("handler", ctypes.c_void_p), ("mask", ctypes.c_uint32 * (32 if linux else 1)),
+                    ("flags", ctypes.c_int), ("restorer", ctypes.c_void_p))  # fmt: skip
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+    def note(number: int, information: int, context: int) -> None:
+        address = ctypes.c_void_p.from_address(information + (16 if linux else 24)).value or 0  # si_addr
+        memory.fault[0] = address - memory.bytes.ctypes.data
+        os._exit(CUT)
+
+    action = Action(handler=ctypes.cast(note, ctypes.c_void_p), flags=4 if linux else 64)  # SA_SIGINFO
+    for number in (signal.SIGSEGV, signal.SIGBUS):
+        ctypes.CDLL(None).sigaction(number, ctypes.byref(action), None)
+    memory.on_fault = note  # a callback lives only as long as it is held
 
 
 def _answer(kernel: Callable, plan: _Plan, others: bytes) -> bytes:
@@ -299,7 +327,14 @@ def _receive(connection: socket.socket, deadline: float = math.inf) -> bytearray
 class _Worker:
     """A forked process that runs a kernel, seen from the process that forked it."""
 
-    def __init__(self, kernel: Callable, memory: _Memory, guards: Sequence[int], output: int | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Callable,
+        memory: _Memory,
+        output: int | None = None,
+        may_read: bool = False,
+        tells: bool = False,
+    ) -> None:
         self._connection, theirs = socket.socketpair()
         try:
             with warnings.catch_warnings():
@@ -312,7 +347,8 @@ class _Worker:
         if self._pid == 0:
             try:
                 self._connection.close()
-                _serve(kernel, memory, theirs, guards, os.open(os.devnull, os.O_WRONLY) if output is None else output)
+                output = os.open(os.devnull, os.O_WRONLY) if output is None else output
+                _serve(kernel, memory, theirs, output, may_read, tells)
             finally:
                 os._exit(CUT)
         theirs.close()
@@ -411,7 +447,7 @@ class _StandIn:
         self._make_room(values)
         if self._worker is None:
             self._compile(values)
-            self._worker = _Worker(self._kernel, self._memory, self._memory.guards())
+            self._worker = _Worker(self._kernel, self._memory)
         worker, self._worker = self._worker, None  # so that what interrupts this call leaves none that owes an answer
         outcome, seconds = self._ask(worker, values, keys, (ENDS, STARTS), self._limit)
         if outcome.kind not in ("late", "dead"):
@@ -480,7 +516,7 @@ class _StandIn:
         self._compile(values)
         with tempfile.TemporaryFile() as output:
             words = output.fileno() if first.kind == "dead" else None  # one that hangs may print for long
-            with _Worker(self._kernel, self._memory, self._memory.guards(), words) as worker:
+            with _Worker(self._kernel, self._memory, words) as worker:
                 again, _ = self._ask(worker, values, keys, (ENDS, STARTS), self._patience)
             last_words = _last_words(output)
         if again.kind in ("late", "dead"):
@@ -495,40 +531,29 @@ class _StandIn:
 
     def _where(self, values: list, keys: list[str]) -> str:
         """Which array it wrote or read outside of, in words; empty when it cannot be told."""
-        memory = self._memory
-        arrays = [(i, value) for i, value in enumerate(values) if _shape(value) is not None]
-        # Written: all around the arrays stand bytes of no meaning. Which of them have changed?
-        memory.bytes[:] = np.random.default_rng(0).integers(0, 256, len(memory.bytes), dtype=np.uint8)
-        self._lay_out(values, keys, (ENDS,))
-        before = memory.bytes.copy()
-        self._dies(values, keys, (), (ENDS,))
-        stray = before != memory.bytes
-        bounds = {i: memory.start(i, value.nbytes, ENDS) + np.array([0, value.nbytes]) for i, value in arrays}
-        for start, end in bounds.values():
-            stray[start:end] = False
-        at = np.flatnonzero(stray)
-        reach = [(start - p, i, "before its start") for i, (start, _) in bounds.items() for p in at[at < start][-1:]]
-        reach += [(p - end + 1, i, "past its end") for i, (_, end) in bounds.items() for p in at[at >= end][:1]]
-        if reach:
-            distance, i, side = min(reach)
-            size = values[i].itemsize
-            n = math.ceil(distance / size)
-            return f"it wrote outside `{self._name(i)}`, {n} element{'s'[: n > 1]} ({n * size} bytes) {side}"
-        # Read: with all pages allowed but those at one end of one array, does it still die?
-        memory.bytes[:] = 0
-        if not self._dies(values, keys, (), (ENDS, STARTS)):
-            for i, _ in arrays:
-                for side, end in ((ENDS, "past its end"), (STARTS, "before its start")):
-                    if self._dies(values, keys, (memory.guard(i),), (side,)):
-                        return f"it read outside `{self._name(i)}`, {end}"
+        for side in (ENDS, STARTS):
+            address = self._fault(values, keys, side)
+            reach = []  # distances in bytes, the first one outside being 1
+            for i, value in enumerate(values):
+                if _shape(value) is not None:
+                    start = self._memory.start(i, value.nbytes, side)
+                    reach += [(start - address, i, "before its start")] if address < start else []
+                    reach += [(address - start - value.nbytes + 1, i, "past its end")]
+            distance, i, end = min((r for r in reach if r[0] > 0), default=(0, 0, ""))
+            if 0 <= address < len(self._memory.bytes) and distance:
+                did = "wrote" if self._fault(values, keys, side, may_read=True) == address else "read"
+                n = math.ceil(distance / values[i].itemsize)
+                elements = f"{n} element{'s' if n > 1 else ''} ({n * values[i].itemsize} bytes)"
+                return f"it {did} outside `{self._name(i)}`, {elements} {end}"
         return ""
 
-    def _dies(self, values: list, keys: list[str], guards: Sequence[int], sides: Sequence[str]) -> bool:
-        """Does the kernel die with these guards only? The arrays given stay as they are."""
+    def _fault(self, values: list, keys: list[str], side: str, may_read: bool = False) -> int:
+        """Where in the memory it dies, or -1. The arrays given stay as they are."""
         copies = [value.copy() if _shape(value) is not None else value for value in values]
-        with _Worker(self._kernel, self._memory, guards) as worker:
-            outcome, _ = self._ask(worker, copies, keys, sides, min(FIRST_LIMIT, self._patience))
-        return outcome.kind == "dead"
+        self._memory.fault[0] = -1
+        with _Worker(self._kernel, self._memory, may_read=may_read, tells=True) as worker:
+            self._ask(worker, copies, keys, (side,), min(FIRST_LIMIT, self._patience))
+        return int(self._memory.fault[0])
 
     def _name(self, i: int) -> str:
         names = self._names

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -436,13 +437,45 @@ def test_arguments_and_results_come_through():
         apart(3)
 
 
+def test_it_works_in_threads_and_side_by_side():
+    """As in a notebook's server, which runs several kernels and answers from threads."""
+
+    def work(n):
+        def add(x):
+            x += n
+            return float(x.sum())
+
+        with verify.isolated(add) as outer, verify.isolated(add) as inner:
+            for _ in range(20):
+                x = np.zeros(4)
+                assert (outer(x), inner(x)) == (4 * n, 8 * n)
+            with verify.isolated(lambda: os.abort()) as dies, pytest.raises(verify.Died, match="aborted"):
+                dies()
+        return n
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(work, range(6))) == [*range(6)]
+
+
+def test_a_result_is_that_of_the_first_run():
+    kept = np.zeros(3)
+
+    def counts(x):
+        kept[:] += 1
+        return kept
+
+    with verify.isolated(counts) as kernel:
+        assert kernel(np.zeros(1)).tolist() == [1, 1, 1]
+
+
 def test_arrays_may_be_misused_without_harm():
     def reshape(a):
+        before = a.shape
         a.shape = (3, 2)
-        return a.shape
+        return before
 
     with verify.isolated(reshape) as kernel:
-        assert kernel(np.zeros((2, 3))) == kernel(np.zeros((2, 3))) == (3, 2)
+        assert kernel(np.zeros((2, 3))) == kernel(np.zeros((2, 3))) == (2, 3)
 
 
 def test_the_kernel_never_runs_in_this_process(tmp_path: Path):
@@ -567,8 +600,11 @@ def test_where_pages_cannot_be_forbidden(monkeypatch: pytest.MonkeyPatch):
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(isolation._Memory, "forbid", fail)
-    with pytest.raises(verify.CannotIsolate, match=r"cannot be forbidden .*allocate memory.* use isolate=False"):
+    match = r"cannot be forbidden .*allocate memory.* use isolate=False"
+    with pytest.raises(verify.CannotIsolate, match=match):
         verify.check(reference.sweep, SWEEP.name, isolate=True)
+    with verify.isolated(reference.sweep) as kernel, pytest.raises(verify.CannotIsolate, match=match):
+        verify.judge(SWEEP, kernel, next(SWEEP.small()))
 
 
 def test_numba_kernels_with_threads_are_refused():

@@ -276,7 +276,7 @@ def _note_faults(memory: _Memory) -> None:
 
 def _answer(kernel: Callable, plan: _Plan, others: bytes) -> bytes:
     """Run the kernel on each side; return what it did on the first, or what it raised."""
-    results = []
+    answer = None
     try:
         for places in plan.places:
             values = [*range(len(plan.shapes))]
@@ -288,17 +288,22 @@ def _answer(kernel: Callable, plan: _Plan, others: bytes) -> bytes:
                 for i, value in zip(plan.others, pickle.loads(others), strict=True):
                     values[i] = value
             n = len(values) - len(plan.keys)
-            results.append(kernel(*values[:n], **dict(zip(plan.keys, values[n:], strict=True))))
+            result = kernel(*values[:n], **dict(zip(plan.keys, values[n:], strict=True)))
+            answer = answer or _returned(result)  # before the second run can change it
     except BaseException as error:
         name, text = type(error).__name__, _text(str, error)
         try:
             return pickle.dumps(("raised", (name, text, pickle.dumps(error))))
         except Exception:
             return pickle.dumps(("raised", (name, text, None)))
+    return answer
+
+
+def _returned(result: Any) -> bytes:
     try:
-        return pickle.dumps(("returned", results[0]), protocol=5)
+        return pickle.dumps(("returned", result), protocol=5)
     except Exception:
-        return pickle.dumps(("returned", _Unreadable(_text(repr, results[0]))))
+        return pickle.dumps(("returned", _Unreadable(_text(repr, result))))
 
 
 def _text(how: Callable[[Any], str], thing: Any) -> str:

@@ -407,14 +407,19 @@ def test_what_cannot_be_matched_is_refused(topics, message):
         match_topics(*topics)
 
 
-def test_chains_are_matched_with_the_best_one(fitted):
-    best = fitted.best_chain_
-    assert fitted.matching_[best].tolist() == [0, 1, 2] and fitted.matching_similarity_[best].tolist() == [1, 1, 1]
-    for c in range(3):
-        assert sorted(fitted.matching_[c].tolist()) == [0, 1, 2]
-        for k, (own, similarity) in enumerate(zip(fitted.matching_[c], fitted.matching_similarity_[c], strict=True)):
-            roots = np.sqrt(fitted.topic_word_[k] * fitted.chain_topic_word_[c, own])
-            assert similarity == pytest.approx(math.fsum(roots), abs=1e-12)
+def test_chains_are_matched_with_the_best_one():
+    best, moved = set(), 0
+    for seed in range(6):
+        found = model(random_state=seed).fit(CORPUS)
+        best.add(found.best_chain_)
+        assert found.matching_[found.best_chain_].tolist() == [0, 1, 2]
+        assert found.matching_similarity_[found.best_chain_].tolist() == [1, 1, 1]
+        for c in range(3):
+            matching, similarity = match_topics(found.topic_word_, found.chain_topic_word_[c])
+            assert np.array_equal(found.matching_[c], matching)
+            np.testing.assert_allclose(found.matching_similarity_[c], similarity, rtol=0, atol=1e-12)
+            moved += matching.tolist() != [0, 1, 2]
+    assert len(best) > 1 and moved  # or the identity would do
 
 
 def test_stable_topics_show_as_such():

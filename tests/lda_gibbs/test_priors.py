@@ -205,11 +205,16 @@ def test_priors_are_learned_from_the_state_at_hand(optimise):
         np.testing.assert_allclose(found.eta_, found.eta_[0], rtol=1e-12, atol=0)  # symmetric, as given
 
 
-def test_eta_keeps_its_proportions():
+@pytest.mark.parametrize("bounds", [(1e-6, 1e6), (0.1, 0.106)])
+def test_eta_keeps_its_proportions(monkeypatch, bounds):
+    """The bounds are for its mean, 0.105 to begin with, and not for its entries."""
+    monkeypatch.setattr(estimator, "PRIOR_BOUNDS", bounds)
     given = np.linspace(0.01, 0.2, 20)
-    found = model(eta=given).fit(CORPUS)
+    found = model(eta=given, optimise_priors="eta").fit(CORPUS)
     np.testing.assert_allclose(found.eta_ / found.eta_.sum(), given / given.sum(), rtol=1e-12, atol=0)
-    assert abs(found.eta_.sum() / given.sum() - 1) > 0.01
+    assert bounds[0] * (1 - 1e-12) <= found.eta_.mean() <= bounds[1] * (1 + 1e-12)
+    assert found.eta_.mean() != pytest.approx(0.105, rel=1e-3)
+    assert (found.prior_capped_ > 0) == (bounds[0] == 0.1)
 
 
 SCHEDULES = [

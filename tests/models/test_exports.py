@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -119,15 +120,19 @@ def test_nothing_after_burn_in_is_nothing_to_export():
             model(n_sweeps=n_sweeps).fit(CORPUS).to_arviz()
 
 
-def test_importing_arviz_says_nothing():
-    """Its last versions before 1.0 announce the next one as a FutureWarning: not an error here, and no litter."""
+def test_importing_arviz_says_nothing(tmp_path):
+    """Its last versions before 1.0 announce the next one as a FutureWarning: not an error here, and no litter.
+
+    They do so once a day, and remember the day in a cache folder: here an empty one.
+    """
     pytest.importorskip("arviz")
     program = (
         "import numpy as np; from bnptopics import GibbsLDA\n"
         "print(GibbsLDA(2, n_sweeps=5, burn_in=1).fit(np.eye(4, dtype=int) * 3).to_arviz().posterior.sizes['draw'])\n"
     )
     for flags in ([], ["-W", "error::FutureWarning"]):
-        done = subprocess.run([sys.executable, *flags, "-c", program], capture_output=True, text=True)
+        empty = os.environ | {"XDG_CACHE_HOME": str(tmp_path / f"cache{len(flags)}")}
+        done = subprocess.run([sys.executable, *flags, "-c", program], env=empty, capture_output=True, text=True)
         assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
 
 

@@ -357,7 +357,7 @@ class GibbsLDA(TopicModel):
                 for i in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
                     # No chain begins a sweep before all have ended the last one: Ctrl-C finds them equally far.
                     swept = each(partial(self._sweep, corpus, counts, first + i), chains)
-                    trace.append([np.array(values) for values in zip(*swept, strict=True)])
+                    trace.append([np.array(values) for values in zip(*swept, strict=True)])  # copies
         finally:  # also after Ctrl-C: what was learned is kept
             numbers = range(first, first + len(trace))
             self.n_sweeps_ += len(trace)
@@ -376,7 +376,7 @@ class GibbsLDA(TopicModel):
         uniforms = self._rngs[c].random(corpus.n_tokens)
         sweep = self._sweep_kernel()
         sweep(corpus.words, corpus.doc_start, self.z_[c], n_dk, n_vk, n_k, alpha, eta, uniforms)
-        traces = kernels.log_joint(n_dk, n_vk, n_k, alpha, eta), n_k.copy(), (alpha.sum(), eta.sum())
+        traces = kernels.log_joint(n_dk, n_vk, n_k, alpha, eta), n_k, (alpha.sum(), eta.sum())
         if self._is_sample(number):
             self._total_dk[c] += n_dk
             self._total_phi[c] += kernels.topic_word(n_vk, n_k, eta)

@@ -1,7 +1,8 @@
 """Faults that users of public topic-model libraries have met, each as the property that rules it out here.
 
-Where the property has a home in another file (fit and transform in test_estimator.py, refusals in test_bad_input.py),
-it is not repeated; here stand the smallest inputs that were reported to go wrong.
+Where the property has a home in another file (fit and transform in test_estimator.py, refusals in test_bad_input.py,
+workers and their seeds in test_chains.py, priors in test_priors.py, exports in models/test_exports.py), it is not
+repeated; here stand the smallest inputs that were reported to go wrong.
 """
 
 import itertools

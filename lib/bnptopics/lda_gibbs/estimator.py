@@ -325,10 +325,10 @@ class GibbsLDA(TopicModel):
         return self.optimise_priors in (name, "both")
 
     def _check_starts(self, alpha: NDArray[np.float64], eta: NDArray[np.float64]) -> None:
-        """Learning begins within the bounds that it keeps to."""
+        """Learning begins within the bounds that it keeps to, but for rounding."""
         low, high = PRIOR_BOUNDS
         for name, values in (("alpha", alpha), ("eta", eta.mean(axis=-1))):
-            if self._learns(name) and not np.all((values >= low) & (values <= high)):
+            if self._learns(name) and not np.all((values > low * (1 - 1e-9)) & (values < high * (1 + 1e-9))):
                 raise ValueError(
                     f"{name} is {getattr(self, name)!r}: to be learned it must begin between {low:g} and {high:g}."
                 )

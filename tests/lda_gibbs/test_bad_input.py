@@ -139,7 +139,7 @@ def test_tiniest_priors_and_lone_tokens():
 # --------------------------------------------------------------------------------------------------------------- counts
 
 NEGATIVE = "Negative values in data passed to GibbsLDA: X holds counts, which are whole numbers >= 0"
-FRACTION = "matrix[1, 2] is 0.5: counts are whole numbers >= 0. Give the counts themselves, not weights such as tf-idf"
+FRACTION = "X[1, 2] is 0.5: counts are whole numbers >= 0. Give the counts themselves, not weights such as tf-idf"
 
 MATRICES = {
     "negative": (with_cell(-1), NEGATIVE),
@@ -161,7 +161,7 @@ MATRICES = {
     "texts": ([["oak", "elm"]], "not compatible with arrays of bytes/strings.Convert your data to numeric values"),
     "texts as objects": (np.array([["oak", 1]], dtype=object), "could not convert string to float: 'oak'"),
     "complex": (COUNTS * 1j, "Complex data not supported"),
-    "too many": (np.full((1, 2), 2**30), "matrix adds up to 2147483648 tokens: it must stay below 2**31. Cut it"),
+    "too many": (np.full((1, 2), 2**30), "X adds up to 2147483648 tokens: it must stay below 2**31. Cut it"),
 }
 
 

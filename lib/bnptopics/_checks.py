@@ -190,7 +190,9 @@ def as_vocabulary(vocabulary: Vocabulary | None, size: int = 0) -> tuple[str, ..
     if vocabulary is None:
         if size > _formats.MAX_UNNAMED:
             raise ValueError(f"vocabulary is needed for as many as {size} words.")
-        vocabulary = [str(v) for v in range(size)]
+        if not size:
+            raise ValueError("vocabulary is empty: a Corpus needs one word or more.")
+        return tuple(map(str, range(size)))
     if isinstance(vocabulary, str | os.PathLike):
         return _formats.read_vocabulary(vocabulary)
     if isinstance(vocabulary, Mapping | set | frozenset):

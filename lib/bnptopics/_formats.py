@@ -34,7 +34,8 @@ from scipy import sparse
 
 MAX_TOKENS = 2**31  # tokens and ids are int32
 MAX_SIZE = 10**8  # documents or words; more than this in a header is a slip, and would only exhaust the memory
-MAX_UNNAMED = 2**22  # words without a vocabulary, and documents without cells: as above
+MAX_UNNAMED = 2**22  # words without a vocabulary: as above
+MAX_EMPTY = 10**5  # documents of which fewer than one in a hundred has a word: as above
 BLOCK = 2**18  # bytes read at a time
 MAX_LINE = 2**28  # bytes of a line
 
@@ -277,7 +278,12 @@ class Source:
         if (total := cells.counts.sum(dtype=np.int64)) >= MAX_TOKENS:
             what = f"the {end - first} documents of a batch that begins here have {total} tokens, 2**31 or more"
             raise _error(self.path, cells.lines[0], what, "Make the batches smaller")
-        words = np.repeat(cells.words, cells.counts)
+        try:
+            words = np.repeat(cells.words, cells.counts)
+        except MemoryError as error:  # perhaps a slip of the pen
+            i = cells.counts.argmax()
+            what = f"no memory for {total} tokens; the largest count is {cells.counts[i]}, on line {cells.lines[i]}"
+            raise MemoryError(f"{self.path}: {what}.") from error
         bounds = np.searchsorted(cells.docs, np.arange(first, end + 1))
         doc_start = np.concatenate([[0], np.cumsum(cells.counts, dtype=np.int64)])[bounds]
         for array in (words, doc_start):
@@ -419,7 +425,7 @@ def _open_cells(
         raise _error(path, at[1], what, "Give the vocabulary that belongs to this file")
     if vocab_size is None and n_words > MAX_UNNAMED:
         raise _error(path, at[1], f"the header says {n_words} words", "Correct it, or give the vocabulary")
-    if n_documents > max(MAX_UNNAMED, 100 * n_cells):
+    if n_documents > max(MAX_EMPTY, 100 * n_cells):
         what = f"the header says {n_documents} documents and only {n_cells} non-zero cells"
         raise _error(path, at[0], what, "So many empty documents are not credible: correct the header")
     return Source(path, n_documents, n_words, 1, _coordinate_cells(path, sizes, at[2], blocks, layout))

@@ -348,6 +348,20 @@ def test_empty_files_and_files_that_are_no_text_are_refused(kind, write):
         read(path.with_name("missing"))
 
 
+def test_where_memory_ends_the_largest_count_is_named(write, monkeypatch):
+    """Found by `make fuzz`: a digit too many asked for 4 GB, and the error did not say where."""
+
+    def repeat(*args):
+        raise MemoryError("Unable to allocate 4.47 GiB")
+
+    path = write(b"2\n2\n3\n1 1 3\n2 1 1\n2 2 1200000000\n")
+    monkeypatch.setattr(np, "repeat", repeat)
+    message = f"{path}: no memory for 1200000004 tokens; the largest count is 1200000000, on line 6."
+    for read in (lambda: Corpus.from_uci(path), lambda: list(CorpusStream.from_uci(path))):
+        with pytest.raises(MemoryError, match=re.escape(message)):
+            read()
+
+
 def test_a_long_wrong_token_is_quoted_in_part(write):
     with pytest.raises(ValueError, match=r"line 1: 'x{37}\.\.\.' is not the number"):
         Corpus.from_ldac(write(b"x" * 10_000))

@@ -110,7 +110,7 @@ def cells_of(lines, sizes, vocab_size, count_of, stream=False, swap=False):
     n_documents, n_words, n_cells = sizes
     need(1 <= n_documents <= MOST and 1 <= n_words <= MOST and n_cells <= 10**12, "size")
     need(n_words == vocab_size if vocab_size is not None else n_words <= UNNAMED, "another vocabulary")
-    need(n_documents <= max(UNNAMED, 100 * n_cells), "too many empty documents")
+    need(n_documents <= max(10**5, 100 * n_cells), "too many empty documents")
     need(len(lines) == n_cells, "another number of cells than announced")
     documents = {}
     latest = 0

@@ -89,7 +89,8 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path):
+def book(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOLUTIONS", raising=False)  # these tests may run inside of `make book SOLUTIONS=hidden`
     book = Book(tmp_path)
     book.page("index", "# Book\n\n```{toctree}\n:numbered:\none\ntwo\n```\n")
     book.page("one", "# First\n\n$$ a = b $$ (eq-one-b)\n\n$$ c := d $$ (def-one-c)\n\n$$ e = f $$\n")

@@ -440,6 +440,8 @@ def shown(model):
     def flat(value):
         if isinstance(value, np.ndarray):
             return value.dtype.str, value.shape, value.tobytes()
+        if isinstance(value, tuple | list):
+            return type(value)(map(flat, value))
         return str(value.bit_generator.state) if isinstance(value, np.random.Generator) else value
 
     return type(model).__name__, {name: flat(value) for name, value in sorted(vars(model).items())}

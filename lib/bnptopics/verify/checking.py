@@ -25,6 +25,9 @@ OWN_RANDOMNESS = (
 MAX_SMALL = 6000
 BATTERY = 400
 SIMPLIFY_EFFORT = 1_000_000  # array entries of all candidates: a second or two, and no clock that could differ
+# What has been made for a spec, by its name. `run` gives kernels copies, so that cases can be kept.
+_small_cases: dict[str, tuple[list[Case], Iterator[Case]]] = {}
+_large_cases: dict[str, list[Case]] = {}
 _batteries: dict[str, list[Case]] = {}
 _planted_outcomes: dict[str, dict[str, list]] = {}
 
@@ -234,18 +237,35 @@ def _find(
 ) -> tuple[int, int, tuple[Case, Difference] | None]:
     """How many small and large cases were tried, and the first that fails, with what is wrong there."""
     n_small = 0
-    for case in itertools.islice(spec.small(), MAX_SMALL):
+    for case in _smallest(spec):
         n_small += 1
         if (difference := judge(spec, kernel, case, precision)) is not None:
             return n_small, 0, (case, difference)
     found = _search(spec, kernel, precision, examples, seed)
     if found is not None:
         return n_small, 0, found
-    large = list(spec.large())
+    large = _large(spec)
     for case in large:
         if (difference := judge(spec, kernel, case, precision)) is not None:
             return n_small, len(large), (case, difference)
     return n_small, len(large), None
+
+
+def _smallest(spec: Spec) -> Iterator[Case]:
+    """The first `MAX_SMALL` small cases. They are made when first asked for, and kept: every check begins with them."""
+    made, more = _small_cases.setdefault(spec.name, ([], itertools.islice(spec.small(), MAX_SMALL)))
+    for i in itertools.count():
+        if i == len(made):
+            if (case := next(more, None)) is None:
+                return
+            made.append(case)
+        yield made[i]
+
+
+def _large(spec: Spec) -> list[Case]:
+    if spec.name not in _large_cases:
+        _large_cases[spec.name] = list(spec.large())
+    return _large_cases[spec.name]
 
 
 def _is_random(spec: Spec, kernel: Kernel, case: Case) -> bool:
@@ -323,7 +343,7 @@ def battery(spec: Spec) -> list[Case]:
                 cases.append(case)
 
             collect()
-        _batteries[spec.name] = [*cases, *spec.large()]
+        _batteries[spec.name] = [*cases, *_large(spec)]
     return _batteries[spec.name]
 
 

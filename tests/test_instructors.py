@@ -18,7 +18,7 @@ pytest.importorskip("nbclient", reason="the extra `book` is not installed")
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "book" / "for_instructors.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?P<kind>\S* ?\S*)\n(?P<text>.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-COMMANDS = [line for kind, text in BLOCKS if kind.strip() == "" for line in text.splitlines()]
+COMMANDS = [line for kind, text in BLOCKS if kind.strip() == "" for line in text.replace("\\\n", "").splitlines()]
 LAB = "notebooks/lda_gibbs.ipynb"
 
 

@@ -328,7 +328,7 @@ def prior(name: str, value: float | ArrayLike, size: int, each: str) -> NDArray[
 
 def digest(corpus: Corpus) -> str:
     """SHA-256 of a corpus's tokens, bounds and vocabulary: tells whether a fit is resumed on what it was begun on."""
-    parts = (corpus.words.tobytes(), corpus.doc_start.tobytes(), corpus.fingerprint.encode())
+    parts = (corpus.words, corpus.doc_start, corpus.fingerprint.encode())  # arrays are hashed where they lie
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
 
 
@@ -436,6 +436,9 @@ def _decode(value: Any, arrays: dict[str, NDArray], params: dict[str, Any]) -> A
         return np.array(content, dtype=object)
     if kind == "tuple":
         return tuple(_decode(content, arrays, params))
-    generator = np.random.Generator(getattr(np.random, content["bit_generator"])())
+    source = getattr(np.random, content["bit_generator"], None)
+    if not (isinstance(source, type) and issubclass(source, np.random.BitGenerator)):  # never np.random.seed()
+        raise ValueError(f"{content['bit_generator']!r} is no source of random numbers")
+    generator = np.random.Generator(source())
     generator.bit_generator.state = content
     return generator

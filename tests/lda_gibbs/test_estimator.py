@@ -703,6 +703,18 @@ def test_load_refuses_what_is_no_model(fitted, tmp_path):
         bnptopics.load(tmp_path / "nothing")
 
 
+def test_load_calls_nothing_that_a_file_names(fitted, tmp_path):
+    """A generator's kind is looked up in numpy.random, where `seed` would change the global state (conftest watches)."""
+    fitted.save(tmp_path / "model")
+    for kind in ("seed", "default_rng", "nothing"):
+        with np.load(tmp_path / "model") as file:
+            record = json.loads(str(file["json"]))
+        record["state"]["_rngs"] = {"tuple": [{"generator": {"bit_generator": kind}}]}
+        rewritten(tmp_path / "model", tmp_path / "named", state=record["state"])
+        with pytest.raises(ValueError, match=f"named is not a saved model, or is damaged: .*{kind}"):
+            bnptopics.load(tmp_path / "named")
+
+
 def test_load_refuses_what_fuzzing_found(fitted, tmp_path):
     """Found by `make fuzz`: each let another exception through."""
     path = tmp_path / "model"

@@ -704,7 +704,7 @@ def test_load_refuses_what_is_no_model(fitted, tmp_path):
 
 
 def test_load_calls_nothing_that_a_file_names(fitted, tmp_path):
-    """A kind of generator is looked up in numpy.random, where `seed` would change the global state; conftest watches."""
+    """A kind of generator is looked up in numpy.random, where `seed` would change global state (conftest watches)."""
     fitted.save(tmp_path / "model")
     for kind in ("seed", "default_rng", "nothing"):
         with np.load(tmp_path / "model") as file:

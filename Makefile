@@ -14,6 +14,8 @@ SOLUTIONS ?=
 export SOLUTIONS
 # Options of JupyterLab: make lab LAB_FLAGS="--no-browser --port 8890"
 LAB_FLAGS ?=
+# Tests run side by side, a file of tests in one process: make test WORKERS= for one after the other
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
 # How many files `make fuzz` makes: make fuzz FILES=1000000
 FILES ?= 100000
 # Which lab Voilà serves, and options for it: make voila LAB=lda_gibbs VOILA_FLAGS="--no-browser --port 8890"
@@ -52,10 +54,10 @@ book: ledger
 	@echo 'The book is built: open _build/html/index.html'
 
 test: .venv/.ready
-	@$(call cached,.venv) .venv/bin/python -m pytest
+	@$(call cached,.venv) .venv/bin/python -m pytest $(WORKERS)
 
 test-slow: .venv/.ready
-	@$(call cached,.venv) .venv/bin/python -m pytest -m slow
+	@$(call cached,.venv) .venv/bin/python -m pytest $(WORKERS) -m slow
 
 # Only the files with such tests: others import what that environment has not.
 test-peers: .venv-bench/.ready
@@ -88,7 +90,8 @@ lint: .venv/.ready
 ledger: .venv/.ready
 	@.venv/bin/python tests/fingerprint.py ledger || { \
 		echo 'The ledger of checks is missing or out of date: running the tests first.'; \
-		$(call cached,.venv) .venv/bin/python -m pytest -m 'not slow and not browser and not peers'; }
+		$(call cached,.venv) .venv/bin/python -m pytest $(WORKERS) \
+			-m 'not slow and not browser and not peers'; }
 
 lock:
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: pipx install uv, or make lock UV=/path/to/uv' >&2; exit 1; }

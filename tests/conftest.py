@@ -153,7 +153,19 @@ class Ledger:
         if report.when == "teardown":
             self.finished.add(node)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node) -> None:
+        """Of pytest-xdist: a worker has ended. Each has collected all tests, and run some; outcomes come as reports."""
+        if collected := getattr(node, "workeroutput", {}).get("ledger"):
+            self.needed = None if collected["needed"] is None else set(collected["needed"])
+            self.entries = collected["entries"]
+            self.matrices |= collected["matrices"]
+
     def pytest_sessionfinish(self) -> None:
+        if (to_controller := getattr(self.config, "workeroutput", None)) is not None:
+            needed = None if self.needed is None else sorted(self.needed)
+            to_controller["ledger"] = {"needed": needed, "entries": self.entries, "matrices": self.matrices}
+            return
         if self.needed and self.needed <= self.finished:
             path: Path = _house["LEDGER"]
             path.parent.mkdir(exist_ok=True)

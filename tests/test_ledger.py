@@ -106,6 +106,17 @@ def house(tmp_path):
     return run
 
 
+def test_workers_side_by_side_write_the_same_ledger(house):
+    """Of pytest-xdist; each file of tests is run by one of them."""
+    (_, alone), (status, together) = house(), house("-n", "2", "--dist", "loadfile")
+    assert status == 0
+    for ledger in (alone, together):
+        for row in ledger["checks"]:
+            del row["seconds"]
+    assert alone == together
+    assert house("-n", "2", "-k", "marked")[1] is None
+
+
 def test_ledger_says_what_was_checked_by_what(house):
     status, ledger = house()
     assert status == 0

@@ -59,7 +59,7 @@ class GibbsLDA(TopicModel):
     algorithm : {"dense", "sparse"}, default "dense"
         How a topic is drawn: from the weights of all topics, or from three buckets, of which the one that nearly always
         decides has only the topics of the token's word. The same law, other chains; "sparse" is the faster one from
-        about a hundred topics on, and costs little more for a thousand.
+        about two hundred topics on.
     engine : {"fast", "reference"}, default "fast"
         The numba kernels, or the readable ones: the same fit for the same seed, hundreds of times slower.
     n_jobs : int or None, default None

@@ -41,7 +41,7 @@ def shared_mappings() -> int:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """After each test: no process that was forked, not even a zombie; no open file, shared memory, new file."""
     forked = []
     fork = os.fork
@@ -52,8 +52,11 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return pid
 
     monkeypatch.setattr(os, "fork", recorded)
+    monkeypatch.chdir(tmp_path_factory.mktemp("empty"))
+    gc.collect()  # closes what earlier tests have dropped, which would be missing afterwards
     before = open_files(), shared_mappings(), sorted(os.listdir())
     yield
+    gc.collect()
     assert (open_files(), shared_mappings(), sorted(os.listdir())) == before
     for pid in forked:
         with pytest.raises(ProcessLookupError):

@@ -44,10 +44,11 @@ _BLANK = rb"[ \t]*+"
 _END = rb"[ \t\r]*+\n"
 # Whole numbers as software for real matrices writes them: 12, 12.0, 1.2E1. Fifteen digits survive binary fractions.
 _REAL = rb"(?:[0-9]\.[0-9]{0,14}0*+[eE]\+?[0-9]{1,3}+|[0-9][eE]\+?[0-9]{1,3}+|[0-9]{1,15}+(?:\.0*+)?)"
-_LDAC = re.compile(rb"(?:%b%b(?:[ \t]++%b:%b)*+%b)*+" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
-_CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*+" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
-_REAL_CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*+" % (_BLANK, _WHOLE, _WHOLE, _REAL, _END))
-_COMMENTS = re.compile(rb"(?:%b(?:%%[^\n]*+\n|%b))*+" % (_BLANK, _END))
+# Groups are not possessive: before 3.11.5 Python leaves such a match in the middle of the line that ends it.
+_LDAC = re.compile(rb"(?:%b%b(?:[ \t]++%b:%b)*%b)*" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
+_CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*" % (_BLANK, _WHOLE, _WHOLE, _WHOLE, _END))
+_REAL_CELLS = re.compile(rb"(?:%b%b[ \t]++%b[ \t]++%b%b)*" % (_BLANK, _WHOLE, _WHOLE, _REAL, _END))
+_COMMENTS = re.compile(rb"(?:%b(?:%%[^\n]*+\n|%b))*" % (_BLANK, _END))
 
 
 class Cells(NamedTuple):

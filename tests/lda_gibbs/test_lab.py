@@ -153,3 +153,17 @@ def test_a_stub_is_told_that_it_is_not_written():
 
     for exercise in exercises.EXERCISES:
         assert {why for _, _, why in exercise.grade(unwritten).results} == {"not written yet"}
+
+
+def test_whole_sections_are_tagged():
+    """Voilà and the grader of classes leave cells out by tag; a cell that stays must not need one that goes."""
+    tags, sections = None, set()
+    for cell in json.loads(LAB.read_text(encoding="utf-8"))["cells"]:
+        own, title = cell["metadata"].get("tags", []), "".join(cell["source"])
+        if title.startswith("#") and cell["cell_type"] == "markdown":
+            tags = own
+            wanted = {"## Experi": ["experiment"], "## Exerci": ["exercise"], "## Soluti": ["solution"]}
+            assert own == wanted.get(title[:9], []), title
+            sections |= set(own)
+        assert own == tags, title
+    assert sections == {"experiment", "exercise", "solution"}

@@ -106,3 +106,35 @@ def test_leaves_the_posterior_as_it_is_in_the_long_run():
         seen[args[2] @ powers] += 1
     p = posterior.probability
     assert (np.abs(seen / n_sweeps - p) < 5 * np.sqrt(3 * p * (1 - p) / n_sweeps)).all()
+
+
+@both
+@pytest.mark.parametrize("eta", [1e-8, 1e-100])
+def test_masses_survive_topics_that_begin_and_empty(kernels, eta):
+    """A topic without tokens weighs alpha / sum(eta) in the smoothing bucket, 10**8 or 10**100 times all the others.
+
+    Words that occur once have no word bucket, so the masses of the other two decide, right after such a jump.
+    """
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        state = cases.state([[(v, 0) for v in range(6)], [(6, 0), (7, 0)]], [1.0, 0.7], [eta] * 8)
+        for _ in range(3):
+            before = state | {"uniforms": rng.random(8)}
+            state, _ = run(kernels.sweep_sparse, before)
+            assert max(step.overshoot for step in cases.sparse_path.steps(before, state["z"])) < 1e-9
+
+
+def test_rounding_never_leads_to_a_topic_of_no_weight():
+    """What a mended mass promises may be an ulp more than its entries add up to, and u is the largest there is.
+
+    Each word occurs once and alpha is next to nothing, so the document bucket has all the mass. The last token, whose
+    own vote is zero, begins in a topic of its own: a search that ran to its end would leave it there.
+    """
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        n_topics, n_tokens = int(rng.integers(5, 40)), int(rng.integers(5, 60))
+        topics = [*rng.integers(0, n_topics - 1, n_tokens), n_topics - 1]
+        documents = [[(v, int(k)) for v, k in enumerate(topics)]]
+        state = cases.state(documents, [1e-100] * n_topics, rng.uniform(0.01, 1.0, n_tokens + 1))
+        args, _ = run(fast.sweep_sparse, state | {"uniforms": np.append(rng.random(n_tokens), ONE)})
+        assert args["n_dk"][0, args["z"][-1]] > 1  # it went to another token's topic

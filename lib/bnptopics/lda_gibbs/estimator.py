@@ -59,7 +59,7 @@ class GibbsLDA(TopicModel):
     algorithm : {"dense", "sparse"}, default "dense"
         How a topic is drawn: from the weights of all topics, or from three buckets, of which the one that nearly always
         decides has only the topics of the token's word. The same law, other chains; "sparse" is the faster one from
-        about two hundred topics on.
+        about two hundred topics on (Yao, Mimno and McCallum 2009).
     engine : {"fast", "reference"}, default "fast"
         The numba kernels, or the readable ones: the same fit for the same seed, hundreds of times slower.
     n_jobs : int or None, default None
@@ -174,7 +174,7 @@ class GibbsLDA(TopicModel):
         n_topics = whole("n_topics", self.n_topics, 1)
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
         n_chains = whole("n_chains", self.n_chains, 1)
-        self._check_schedule()
+        self._check_settings()
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
@@ -223,7 +223,7 @@ class GibbsLDA(TopicModel):
         """
         check_is_fitted(self)
         n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        self._check_schedule()
+        self._check_settings()
         self._check_starts(self.chain_alpha_, self.chain_eta_)
         corpus = self._as_corpus(X, reset=False)
         if not self._was_fitted_on(corpus):
@@ -305,7 +305,7 @@ class GibbsLDA(TopicModel):
             raise ValueError(f"algorithm is {self.algorithm!r}: it must be 'dense' or 'sparse'.")
         return getattr(self._kernels(), names[self.algorithm])
 
-    def _check_schedule(self) -> None:
+    def _check_settings(self) -> None:
         self._sweep_kernel()
         burn_in = whole("burn_in", self.burn_in, 0)
         whole("thin", self.thin, 1)

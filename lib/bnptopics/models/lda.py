@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, xlogy
+from scipy.special import digamma, gammaln, xlogy
 
 MAX_STATES = 2_000_000
 
@@ -248,3 +248,54 @@ def document_posterior(words: ArrayLike, topic_word: ArrayLike, alpha: ArrayLike
     top = log_p.max()
     evidence = fsum(np.exp(log_p - top))
     return Posterior(states.astype(np.int32), np.exp(log_p - top) / evidence, log_p, float(top + np.log(evidence)))
+
+
+def mean_field_divergence(
+    words: ArrayLike,
+    doc_start: ArrayLike,
+    responsibilities: ArrayLike,
+    doc_gamma: ArrayLike,
+    topic_lambda: ArrayLike,
+    alpha: ArrayLike,
+    eta: ArrayLike,
+) -> float:
+    """KL(q || posterior) of a mean-field q, in nats, by enumerating all K**N assignments (eq-elbo-gap-enumerated).
+
+    Given the assignments, theta and phi are independent Dirichlets under the posterior, so the divergence is that of
+    q(z) from p(z | w), plus the mean over q(z) of the divergences of the Dirichlets.
+
+    Parameters
+    ----------
+    words, doc_start : (N,), (D + 1,) int
+        Word of each token, and document bounds.
+    responsibilities : (N, K) float
+        q(z_n = k) of each token; rows sum to one.
+    doc_gamma, topic_lambda : (D, K), (K, V) float > 0
+        Dirichlet parameters of q(theta_d) and of q(phi_k), row by row.
+    alpha, eta : (K,), (V,) float > 0
+
+    Raises
+    ------
+    ValueError
+        When there are more than `MAX_STATES` states.
+    """
+    words, doc_start, r = np.asarray(words), np.asarray(doc_start), np.asarray(responsibilities, np.float64)
+    gamma, lam = np.asarray(doc_gamma, np.float64), np.asarray(topic_lambda, np.float64)
+    exact = posterior(words, doc_start, alpha, eta)
+    one_hot = (exact.states[:, :, np.newaxis] == np.arange(r.shape[1])).astype(np.float64)  # (S, N, K)
+    in_document = np.repeat(np.arange(len(gamma)), np.diff(doc_start)) == np.arange(len(gamma))[:, np.newaxis]
+    n_dk = np.einsum("dn,snk->sdk", in_document.astype(np.float64), one_hot)
+    n_kv = np.einsum("snk,nv->skv", one_hot, (words[:, np.newaxis] == np.arange(lam.shape[1])).astype(np.float64))
+    q = np.prod(np.sum(one_hot * r, axis=2), axis=1)
+    of_theta = dirichlet_divergence(gamma, np.asarray(alpha) + n_dk).sum(axis=1)
+    of_phi = dirichlet_divergence(lam, np.asarray(eta) + n_kv).sum(axis=1)
+    there = q > 0
+    return fsum((q * (np.log(np.where(there, q, 1)) - np.log(exact.probability) + of_theta + of_phi))[there])
+
+
+def dirichlet_divergence(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """KL(Dir(a) || Dir(b)) along the last axis, for `a`, `b` (..., n) > 0."""
+    log_x = digamma(a) - digamma(a.sum(axis=-1, keepdims=True))
+    log_beta_b = gammaln(b).sum(axis=-1) - gammaln(b.sum(axis=-1))
+    log_beta_a = gammaln(a).sum(axis=-1) - gammaln(a.sum(axis=-1))
+    return log_beta_b - log_beta_a + np.sum((a - b) * log_x, axis=-1)

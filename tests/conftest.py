@@ -3,13 +3,15 @@
 import contextlib
 import importlib.metadata
 import inspect
+import itertools
 import json
 import os
 import platform
 import random
 import runpy
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # --- Settings that must stand before numba, matplotlib or hypothesis are imported ------------------------------------
@@ -65,6 +67,33 @@ def _no_global_randomness(request: pytest.FixtureRequest) -> Iterator[None]:
             "the global state of `random` or `numpy.random` changed during this test: "
             "pass a numpy.random.Generator, made by numpy.random.default_rng(seed), to the code that draws"
         )
+
+
+# --- Ctrl-C ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def default_handler() -> Iterator[Callable]:
+    """Python's own answer to Ctrl-C, which a shell takes away from jobs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def pressing_ctrl_c() -> Callable[..., Callable]:
+    """``pressing_ctrl_c(kernel, at, times=1)`` is the kernel with Ctrl-C pressed in the middle of its `at`-th call."""
+
+    def pressing(kernel: Callable, at: int, times: int = 1) -> Callable:
+        calls = itertools.count(1)
+
+        def pressed(*arguments: object) -> object:
+            if next(calls) == at:
+                for _ in range(times):
+                    signal.raise_signal(signal.SIGINT)
+            return kernel(*arguments)
+
+        return pressed
+
+    return pressing
 
 
 # --- The ledger ------------------------------------------------------------------------------------------------------

@@ -479,32 +479,12 @@ def test_a_saved_model_keeps_all_generators(kind, tmp_path):
 # ----------------------------------------------------------------------------------------------------- Ctrl-C, failures
 
 
-@pytest.fixture
-def default_handler():
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
-def pressing(at: int, times: int = 1):
-    """The fast sweep, with Ctrl-C pressed in the `at`-th call, counted over all chains."""
-    sweep, calls = fast.sweep, itertools.count(1)
-
-    def pressed(*arguments):
-        if next(calls) == at:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        sweep(*arguments)
-
-    return pressed
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("at", [1, 14, 15, 36])
-def test_ctrl_c_finds_all_chains_equally_far(monkeypatch, default_handler, fitted, at, n_jobs):
+def test_ctrl_c_finds_all_chains_equally_far(monkeypatch, default_handler, pressing_ctrl_c, fitted, at, n_jobs):
     found, swept = model(n_jobs=n_jobs), -(-at // 3)
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "sweep", pressing(at))
+        patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, at))
         with pytest.raises(KeyboardInterrupt, match=f"stopped after {swept} of 12 iterations of GibbsLDA"):
             found.fit(CORPUS)
     assert_same(found, model(n_sweeps=swept).fit(CORPUS))
@@ -515,11 +495,11 @@ def test_ctrl_c_finds_all_chains_equally_far(monkeypatch, default_handler, fitte
 
 
 @pytest.mark.parametrize("at", [1, 2, 17, 18, 30])
-def test_a_second_ctrl_c_leaves_whole_estimates(monkeypatch, default_handler, at):
+def test_a_second_ctrl_c_leaves_whole_estimates(monkeypatch, default_handler, pressing_ctrl_c, at):
     """It strikes between two chains of a sweep: that sweep is not counted, and all that is reported is consistent."""
     found, swept = model(), (at - 1) // 3
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "sweep", pressing(at, times=2))
+        patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, at, times=2))
         with pytest.raises(KeyboardInterrupt):
             found.fit(CORPUS)
     assert_whole(found, swept)

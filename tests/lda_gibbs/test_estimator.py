@@ -897,32 +897,11 @@ def test_ctrl_c_while_the_input_is_checked_leaves_the_fit_as_it_was(monkeypatch)
     assert vars(found).keys() == before.keys() and all(vars(found)[name] is value for name, value in before.items())
 
 
-@pytest.fixture
-def default_handler():
-    """Python's own answer to Ctrl-C, which a shell takes away from jobs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
-def pressing(at: int, times: int = 1):
-    """The fast sweep, with Ctrl-C pressed in the middle of the `at`-th call."""
-    sweep, calls = fast.sweep, itertools.count(1)
-
-    def pressed(*arguments):
-        if next(calls) == at:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        sweep(*arguments)
-
-    return pressed
-
-
 @pytest.mark.parametrize("at", [1, 5, 12])
-def test_ctrl_c_ends_after_the_sweep_and_loses_nothing(monkeypatch, default_handler, at):
+def test_ctrl_c_ends_after_the_sweep_and_loses_nothing(monkeypatch, default_handler, pressing_ctrl_c, at):
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "sweep", pressing(at))
+        patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, at))
         with pytest.raises(KeyboardInterrupt, match=f"stopped after {at} of 12 iterations of GibbsLDA"):
             found.fit(CORPUS)
     assert signal.getsignal(signal.SIGINT) is default_handler
@@ -934,20 +913,20 @@ def test_ctrl_c_ends_after_the_sweep_and_loses_nothing(monkeypatch, default_hand
     assert same(found, model().fit(CORPUS))
 
 
-def test_ctrl_c_during_resume(monkeypatch, default_handler):
+def test_ctrl_c_during_resume(monkeypatch, default_handler, pressing_ctrl_c):
     found = model(n_sweeps=2).fit(CORPUS)
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "sweep", pressing(3))
+        patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, 3))
         with pytest.raises(KeyboardInterrupt, match="stopped after 3 of 10"):
             found.resume(CORPUS, 10)
     assert found.n_sweeps_ == 5
     assert same(found.resume(CORPUS, 7), model().fit(CORPUS))
 
 
-def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler):
+def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler, pressing_ctrl_c):
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "sweep", pressing(3, times=2))
+        patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, 3, times=2))
         with pytest.raises(KeyboardInterrupt) as stopped:
             found.fit(CORPUS)
     assert str(stopped.value) == ""  # Python's own, from inside the sweep

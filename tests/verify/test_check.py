@@ -336,3 +336,48 @@ def test_right_kernels_pass_every_search(seed: int):
 
         passes()
     assert n_cases == 300
+
+
+# ---------------------------------------------------------------------------------------------------- arrays of floats
+
+CLOSE = verify.close(rtol=1e-6, atol=1e-9, because="of this test")
+
+
+def first_wrong(comparer, got, want, case=None, precision="double"):
+    return comparer.difference(case or {}, "n_vk", got, lambda: want, precision)
+
+
+def test_the_first_wrong_entry_is_named():
+    want = np.arange(6.0).reshape(2, 3)
+    got = want.copy()
+    assert first_wrong(CLOSE, got, want) is None
+    got[1, 1:] = 7
+    found = first_wrong(CLOSE, got, want)
+    assert found.what == "`n_vk`[1, 1] is 7, and should be 4 (2 of 6 entries are wrong)"
+    assert (found.output, found.index) == ("n_vk", (1, 1))
+    assert first_wrong(CLOSE, np.float64(2), np.float64(3)).what == "`n_vk` is 2, and should be 3"
+    assert first_wrong(verify.exact, np.array([1, 2]), np.array([1, 3])).what == "`n_vk`[1] is 2, and should be 3"
+
+
+def test_as_many_digits_are_printed_as_it_takes():
+    found = first_wrong(CLOSE, np.array([1.00001]), np.array([1.0]))
+    assert found.what == "`n_vk`[0] is 1.00001, and should be 1"
+    found = first_wrong(verify.close(1e-15, 0, "of this test"), np.array([1 + 1e-14]), np.array([1.0]))
+    assert found.what == "`n_vk`[0] is 1.00000000000001, and should be 1"
+
+
+def test_what_is_not_a_number_is_wrong():
+    assert first_wrong(CLOSE, np.array([np.nan]), np.array([1.0])).what == "`n_vk`[0] is nan, and should be 1"
+    assert first_wrong(CLOSE, np.array([np.inf]), np.array([1.0])).what == "`n_vk`[0] is inf, and should be 1"
+    assert first_wrong(CLOSE, np.array([np.nan]), np.array([np.nan])) is None
+
+
+def test_tolerances_grow_with_the_condition_of_a_case():
+    comparer = verify.close(1e-9, 0.0, "of this test", condition=lambda case: case["size"])
+    assert "1e-09 of the value times the condition of the case" in comparer.describe()
+    got, want = np.array([1 + 1e-7]), np.array([1.0])
+    assert first_wrong(comparer, got, want, {"size": 10.0}) is not None
+    assert first_wrong(comparer, got, want, {"size": 1000.0}) is None
+    # In single precision they do not: 1e-4, whatever the condition.
+    assert first_wrong(comparer, got + 1e-3, want, {"size": 1e9}, "single") is not None
+    assert "times" not in comparer.describe("single")

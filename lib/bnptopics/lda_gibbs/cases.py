@@ -14,10 +14,9 @@ from ..models import lda
 from ..verify import Difference, along_path, run
 from ..verify import strategies as small
 from ..verify.specification import Case
+from ..verify.strategies import topic_name, word_name
 from . import reference
 
-WORDS = ("apple", "bread", "cloud", "dance", "eagle")
-TOPICS = "ABCD"
 STATE = ("words", "doc_start", "z", "n_dk", "n_vk", "n_k", "alpha", "eta")
 
 # Distances of uniforms from boundaries, in large cases.
@@ -352,10 +351,10 @@ def explain(case: Case, difference: Difference) -> str:
     weights = _exact_weights(case, difference)
     there = [(topic, weight) for topic, weight in zip(step.outcomes, weights, strict=True) if weight]
     lines += [
-        f"token {step.token - doc_start[d] + 1} of document {d + 1}, {_word(words[step.token])!r}: "
-        f"weights {' : '.join(_topic(topic) for topic, _ in there)} = {_ratio([weight for _, weight in there])}, "
+        f"token {step.token - doc_start[d] + 1} of document {d + 1}, {word_name(words[step.token])!r}: "
+        f"weights {' : '.join(topic_name(topic) for topic, _ in there)} = {_ratio([weight for _, weight in there])}, "
         f"u = {_number(step.uniform)}",
-        f"the topic should be {_topic(step.expected)}; the kernel drew {_topic(step.returned)}.",
+        f"the topic should be {topic_name(step.expected)}; the kernel drew {topic_name(step.returned)}.",
     ]
     return "\n".join(lines)
 
@@ -366,16 +365,8 @@ def in_words(case: Case, z: NDArray) -> str:
 
 
 def _documents(case: Case, z: NDArray) -> list[str]:
-    tokens = [f"{_word(v)}/{_topic(k)}" for v, k in zip(case["words"], z, strict=True)]
+    tokens = [f"{word_name(v)}/{topic_name(k)}" for v, k in zip(case["words"], z, strict=True)]
     return [" ".join(tokens[start:stop]) for start, stop in itertools.pairwise(case["doc_start"])]
-
-
-def _word(v: int) -> str:
-    return WORDS[v] if v < len(WORDS) else f"word{v}"
-
-
-def _topic(k: int) -> str:
-    return TOPICS[k] if k < len(TOPICS) else f"T{k}"
 
 
 def _exact_weights(case: Case, difference: Difference) -> list[Fraction]:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 
 from .isolation import PATIENCE, CannotIsolate, Died, isolated
 from .planting import diff, plant
-from .specification import PATH_TOLERANCE, SUM_TOLERANCE, Case, Difference, Kernel, Spec, find
+from .specification import PATH_TOLERANCE, SUM_TOLERANCE, Case, Difference, Kernel, Spec, close, find
 
 OWN_RANDOMNESS = (
     "the kernel has randomness or memory of its own, and these checks are for kernels that have none "
@@ -96,7 +96,8 @@ class Report:
 def run(kernel: Kernel, case: Case) -> tuple[Case, Any]:
     """Call the kernel on copies of the arguments; return these copies and what it returned."""
     args = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()}
-    result = kernel(*args.values())
+    with np.errstate(all="ignore"):  # a wrong kernel may divide by zero
+        result = kernel(*args.values())
     return args, result
 
 
@@ -117,6 +118,13 @@ def judge(
         return Difference(str(death))
     except (Exception, SystemExit) as error:
         return Difference(f"it raised {type(error).__name__}: {error}")
+    return judge_outcome(spec, case, args, result, precision, invariants)
+
+
+def judge_outcome(
+    spec: Spec, case: Case, args: Case, result: Any, precision: str = "double", invariants: bool = True
+) -> Difference | None:
+    """What is wrong with what a kernel left in its arguments, `args`, and returned, `result`, or None. See `judge`."""
     for name in case:
         if name not in spec.changes and not _same(case[name], args[name]):
             return Difference(f"it changed `{name}`, which is an input only")
@@ -272,7 +280,7 @@ def _is_random(spec: Spec, kernel: Kernel, case: Case) -> bool:
     """Does the kernel do different things on the same input? Thirty tries, since a tiny input leaves few outcomes."""
     first = _outcome(spec, kernel, case)
     tries = 3 if first == "hang" else 30  # each of which takes its time
-    return not all(_same_outcome(first, _outcome(spec, kernel, case)) for _ in range(tries))
+    return not all(_same_outcome(spec, case, first, _outcome(spec, kernel, case)) for _ in range(tries))
 
 
 class _Failed(Exception):
@@ -349,18 +357,17 @@ def battery(spec: Spec) -> list[Case]:
 
 def look_alikes(spec: Spec, kernel: Kernel) -> list[str]:
     """The planted bugs that do exactly what the kernel does on every case of the battery."""
-    with np.errstate(all="ignore"):  # a wrong kernel may divide by zero
-        if spec.name not in _planted_outcomes:
-            planted = {bug: plant(spec.reference, *edit) for bug, edit in spec.planted.items()}
-            _planted_outcomes[spec.name] = {
-                bug: [_outcome(spec, wrong, case) for case in battery(spec)] for bug, wrong in planted.items()
-            }
-        alike = _planted_outcomes[spec.name]
-        for i, case in enumerate(battery(spec)):
-            if not alike:  # soon so for most, and a kernel that hangs takes its time over every case
-                break
-            mine = _outcome(spec, kernel, case)
-            alike = {bug: theirs for bug, theirs in alike.items() if _same_outcome(mine, theirs[i])}
+    if spec.name not in _planted_outcomes:
+        planted = {bug: plant(spec.reference, *edit) for bug, edit in spec.planted.items()}
+        _planted_outcomes[spec.name] = {
+            bug: [_outcome(spec, wrong, case) for case in battery(spec)] for bug, wrong in planted.items()
+        }
+    alike = _planted_outcomes[spec.name]
+    for i, case in enumerate(battery(spec)):
+        if not alike:  # soon so for most, and a kernel that hangs takes its time over every case
+            break
+        mine = _outcome(spec, kernel, case)
+        alike = {bug: theirs for bug, theirs in alike.items() if _same_outcome(spec, case, mine, theirs[i])}
     return list(alike)
 
 
@@ -375,15 +382,21 @@ def _outcome(spec: Spec, kernel: Kernel, case: Case) -> dict[str, Any] | str:
         return type(error).__name__
 
 
-def _same_outcome(mine: dict[str, Any] | str, other: dict[str, Any] | str) -> bool:
+def _same_outcome(spec: Spec, case: Case, mine: dict[str, Any] | str, other: dict[str, Any] | str) -> bool:
+    """Whether two kernels did the same, but for rounding: within 1e-9, or what the spec allows for on this case."""
     if isinstance(mine, str) or isinstance(other, str):
         return isinstance(mine, str) and isinstance(other, str) and mine == other
+
+    def same(name: str, value: Any) -> bool:
+        if np.shape(mine[name]) != np.shape(value):
+            return False
+        if np.allclose(mine[name], value, rtol=1e-9, atol=0, equal_nan=True):
+            return True
+        comparer = spec.agree.get(name)
+        return isinstance(comparer, close) and not comparer.difference(case, name, mine[name], lambda: value, "double")
+
     try:
-        return all(
-            np.shape(mine[name]) == np.shape(value)
-            and np.allclose(mine[name], value, rtol=1e-9, atol=0, equal_nan=True)
-            for name, value in other.items()
-        )
+        return all(same(name, value) for name, value in other.items())
     except (TypeError, ValueError):  # not made of numbers
         return repr(mine) == repr(other)
 

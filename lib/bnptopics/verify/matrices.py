@@ -1,14 +1,15 @@
 """Which check catches which planted bug."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checking import battery, judge, run
+from .checking import battery, judge_outcome, run
 from .planting import plant
-from .specification import SUM_TOLERANCE, Kernel, Spec
+from .specification import SUM_TOLERANCE, Case, Kernel, Spec
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,29 @@ class Matrix:
 
 
 def kernel_checks(spec: Spec) -> dict[str, Callable[[Kernel], None]]:
-    """All checks of a spec, by name: agreement with the reference, each invariant, each exact check."""
+    """All checks of a spec, by name: agreement with the reference, each invariant, each exact check.
+
+    Checks that go through the battery share the kernel's runs, so that each kernel runs once on each case.
+    """
+    done: tuple[Kernel | None, list[tuple[Case, Case, Any]]] = None, []
+
+    def runs(kernel: Kernel) -> Iterator[tuple[Case, Case, Any]]:
+        nonlocal done
+        if done[0] is not kernel:
+            done = kernel, []
+        for i, case in enumerate(battery(spec)):
+            if i == len(done[1]):
+                done[1].append((case, *run(kernel, case)))
+            yield done[1][i]
 
     def agreement(kernel: Kernel) -> None:
-        for case in battery(spec):
-            difference = judge(spec, kernel, case, invariants=False)
+        for case, args, result in runs(kernel):
+            difference = judge_outcome(spec, case, args, result, invariants=False)
             assert difference is None, difference
 
     def holds(invariant: Callable) -> Callable[[Kernel], None]:
         def check(kernel: Kernel) -> None:
-            for case in battery(spec):
-                args, result = run(kernel, case)
+            for case, args, result in runs(kernel):
                 invariant(case, args, result, SUM_TOLERANCE["double"])
 
         return check
@@ -58,10 +71,9 @@ def _title(function: Callable) -> str:
 def matrix(spec: Spec) -> Matrix:
     """Run every check of `spec` on its reference and on every planted bug."""
     named = kernel_checks(spec)
-    planted = [plant(spec.reference, *edit) for edit in spec.planted.values()]
-    caught = np.array([[_fails(check, bug) for bug in planted] for check in named.values()], dtype=bool)
-    passes = np.array([not _fails(check, spec.reference) for check in named.values()])
-    return Matrix(spec.name, list(named), list(spec.planted), caught.reshape(len(named), len(planted)), passes)
+    kernels = [spec.reference, *(plant(spec.reference, *edit) for edit in spec.planted.values())]
+    fails = np.array([[_fails(check, kernel) for check in named.values()] for kernel in kernels], dtype=bool)
+    return Matrix(spec.name, list(named), list(spec.planted), caught=fails[1:].T, passes=~fails[0])
 
 
 def _fails(check: Callable[[Kernel], None], kernel: Kernel) -> bool:

@@ -14,7 +14,11 @@ def plant(function: Callable, old: str, new: str) -> Callable:
     ValueError
         When `old` occurs exactly once neither in the function nor in its file: a bug cannot quietly miss its place.
     """
-    namespace: dict = {"__name__": function.__module__, "__file__": inspect.getsourcefile(function)}
+    namespace: dict = {
+        "__name__": function.__module__,
+        "__package__": function.__module__.rpartition(".")[0],
+        "__file__": inspect.getsourcefile(function),
+    }
     exec(compile(_edited(function, old, new), namespace["__file__"], "exec"), namespace)
     return namespace[function.__name__]
 

@@ -11,6 +11,21 @@ MAX_DOCUMENTS, MAX_WORDS, MAX_TOKENS, MAX_TOPICS = 4, 5, 12, 4
 DISTANCES = (0.1, 0.01, 1e-4, 1e-6)
 
 
+# What words and topics are called where a case is printed.
+WORDS = ("apple", "bread", "cloud", "dance", "eagle")
+TOPICS = "ABCD"
+
+
+def word_name(v: int) -> str:
+    """A word for word number `v`."""
+    return WORDS[v] if v < len(WORDS) else f"word{v}"
+
+
+def topic_name(k: int) -> str:
+    """A letter, or a letter and a number, for topic number `k`."""
+    return TOPICS[k] if k < len(TOPICS) else f"T{k}"
+
+
 def priors(size: int) -> st.SearchStrategy[list[float]]:
     """Dirichlet parameters, from flat to extremely sparse; they shrink to ones."""
     return st.lists(st.sampled_from([1.0, 2.0, 0.5, 0.1, 10.0, 1e-3, 1e-8]), min_size=size, max_size=size)

@@ -19,7 +19,7 @@ ROOMS = sorted(path.parent.name for path in LIBRARY.glob("*/reference.py"))
 
 # Rooms that use each other's code, layer to same layer: `"lda_online": {"lda_variational"}` lets lda_online/fast.py
 # import lda_variational/fast.py, and so on for each layer.
-BORROWS: dict[str, set[str]] = {}
+BORROWS: dict[str, set[str]] = {"lda_online": {"lda_variational"}, "nmf": {"lda_variational"}}
 
 STDLIB = set(sys.stdlib_module_names)
 # What a kernel may use to say what its arguments are.
@@ -52,7 +52,7 @@ RULES = {
     "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models", ".datasets"}, {"tqdm"}),
     "exports": Rule(STDLIB | {"numpy", "scipy", "sklearn", ".corpus"}, {"arviz"}),
     "matching": Rule({"typing", "numpy", "scipy"}),
-    "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports"}),
+    "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports", ".streams"}),
     "show": Rule(
         STDLIB | {"numpy", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
         never={"matplotlib.pyplot", "pylab", "matplotlib.pylab"},
@@ -65,12 +65,12 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    shared = {".base", ".corpus", ".exports", ".matching"}
+    shared = {".base", ".corpus", ".exports", ".matching", ".streams"}
     estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,
         "reference": WORDS | {"numpy", "scipy", ".corpus"},
-        "fast": WORDS | {"numpy", "numba", ".special"},
+        "fast": WORDS | {"concurrent", "numpy", "numba", ".special"},
         "spec": spec,
         "cases": spec,  # the inputs of a spec, where they are long
         "exercises": spec | {own + "spec"},
@@ -207,6 +207,7 @@ FINE = [
         "import math\nimport numpy as np\nfrom scipy.special import gammaln\nfrom ..corpus import Corpus",
     ),
     ("a/fast.py", "import numba\nfrom bnptopics.special import digamma\nfrom numba import njit"),
+    ("a/fast.py", "from concurrent.futures import ThreadPoolExecutor"),
     ("b/fast.py", "from ..a.fast import sweep"),
     ("b/fast.py", "from ..a import fast as a_fast"),
     (

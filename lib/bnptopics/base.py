@@ -4,13 +4,14 @@ import contextlib
 import hashlib
 import importlib
 import json
+import math
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
-from numbers import Integral
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Integral, Real
 from pathlib import Path
-from types import FrameType, MappingProxyType
+from types import FrameType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,10 @@ from tqdm.auto import tqdm
 
 from .corpus import Corpus
 from .exports import to_pyldavis
+from .streams import CorpusStream
 
 FORMAT = 2
+PRIOR_BOUNDS = (1e-6, 1e6)  # of priors that are learned: what each keeps to, of eta the mean
 
 
 class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -160,18 +163,40 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Topic proportions (D, K) of documents and word probabilities (K, V) of topics, as each chain has them."""
         yield np.asarray(self.transform(corpus)), self.topic_word_
 
+    @contextlib.contextmanager
+    def _or_as_before(self) -> Iterator[None]:
+        """What fails in here, Ctrl-C too, leaves the model as it was: with all of an earlier fit, or with none."""
+        earlier = vars(self).copy()
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(earlier)
+            raise
+
+    def _as_fitted_corpus(self, X: Corpus | ArrayLike) -> Corpus:
+        """`X` as bags of words, checked to be the documents of the fit, for a fit that goes on."""
+        corpus = self._as_corpus(X, reset=False)
+        if not self._was_fitted_on(corpus):
+            raise ValueError(
+                "X is not the corpus of the fit: resume goes on with the same documents in the same order."
+            )
+        return corpus
+
     def _was_fitted_on(self, corpus: Corpus) -> bool:
         """Are these the documents of the fit? The same counts may come without names of words, or have come so."""
         renamed = Corpus(corpus.words, corpus.doc_start, self.vocabulary_, ordered=False)
         return digest(renamed) == self._corpus_digest
 
-    def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool) -> Corpus:
-        """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`."""
+    def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool, may_be_empty: bool = False) -> Corpus:
+        """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`, which wants some token."""
         if isinstance(X, Iterator):
             raise TypeError(
                 f"X is a {type(X).__name__}, which can be read only once: give a Corpus, such as "
                 "Corpus.from_documents(X), or a matrix of counts."
             )
+        if isinstance(X, CorpusStream):
+            raise TypeError("X is a CorpusStream, which is read batch by batch: give a Corpus, or one batch at a time.")
         if isinstance(X, Corpus):
             if not reset:
                 self._check_vocabulary(X)
@@ -184,7 +209,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             if not reset:
                 self._check_vocabulary(corpus)
         if reset:
-            if not corpus.n_tokens:
+            if not (corpus.n_tokens or may_be_empty):
                 raise ValueError(
                     "X has no token: there is nothing to learn from. Give documents that are not all empty."
                 )
@@ -234,7 +259,23 @@ def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
     )
 
 
-def iterate(n_iterations: int, *, what: str, verbose: bool | None) -> Iterator[int]:
+def type_form(corpus: Corpus) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """A corpus as variational kernels read it: an entry for each distinct word of each document, in order of ids.
+
+    Returns
+    -------
+    words, counts : (M,) int32
+        The word of each entry, and how often it occurs in its document, at least once.
+    doc_start : (D + 1,) int64
+        The entries of document d are ``doc_start[d]:doc_start[d + 1]``.
+    """
+    cells = corpus.counts
+    return cells.indices.astype(np.int32), cells.data.astype(np.int32), cells.indptr.astype(np.int64)
+
+
+def iterate(
+    n_iterations: int, *, what: str, verbose: bool | None, until: Callable[[], bool] | None = None
+) -> Iterator[int]:
     """The loop of every fit: 0, 1, ..., with a progress bar, and with Ctrl-C taken between two iterations.
 
     Parameters
@@ -244,6 +285,8 @@ def iterate(n_iterations: int, *, what: str, verbose: bool | None) -> Iterator[i
         Shown beside the bar.
     verbose : bool or None
         True shows the bar, False hides it, None shows it on a terminal. It appears after a second.
+    until : callable or None
+        Asked after each iteration: True ends the loop. To `break` would lose a Ctrl-C of the last iteration.
 
     Raises
     ------
@@ -269,6 +312,8 @@ def iterate(n_iterations: int, *, what: str, verbose: bool | None) -> Iterator[i
             yield iteration
             if pressed:
                 raise KeyboardInterrupt(f"stopped after {iteration + 1} of {n_iterations} iterations of {what}")
+            if until is not None and until():
+                return
     finally:
         if takes_over:
             signal.signal(signal.SIGINT, previous)
@@ -292,6 +337,49 @@ def whole(name: str, value: Any, least: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}: it must be a whole number from {least}.")
     return int(value)
+
+
+def number(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:
+    """`value` as a float, checked to be a finite number that is what is `wanted`, such as "from 0"."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool)
+    if not (is_number and math.isfinite(value) and holds(value)):
+        raise ValueError(f"{name} is {value!r}: it must be a number {wanted}.")
+    return float(value)
+
+
+def one_of(name: str, value: Any, choices: tuple[str | None, ...]) -> str | None:
+    """`value`, checked to be one of the `choices`."""
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        *others, last = map(repr, choices)
+        raise ValueError(f"{name} is {value!r}: it must be {', '.join(others)} or {last}.")
+    return value
+
+
+def kernels_of(room: str, engine: str) -> ModuleType:
+    """The kernels of a room, named by its package: for `engine` "fast" those of numba, for "reference" the readable."""
+    return importlib.import_module(f".{one_of('engine', engine, ('fast', 'reference'))}", room)
+
+
+def learns(name: str, optimise_priors: str | None) -> bool:
+    """Is the prior called `name`, "alpha" or "eta", to be learned?"""
+    return one_of("optimise_priors", optimise_priors, (None, "alpha", "eta", "both")) in (name, "both")
+
+
+def check_start(name: str, given: Any, values: NDArray[np.float64] | float, bounds: tuple[float, float]) -> None:
+    """Learning of the prior called `name` begins within the bounds that it keeps to, but for rounding."""
+    low, high = bounds
+    if not np.all((values > low * (1 - 1e-9)) & (values < high * (1 + 1e-9))):
+        raise ValueError(f"{name} is {given!r}: to be learned it must begin between {low:g} and {high:g}.")
+
+
+def check_finite(what: str, suspect: str = "alpha or eta", **parameters: NDArray[np.float64] | float) -> None:
+    """Raise FloatingPointError where a parameter has become infinite or not a number. `what` was being done."""
+    for name, values in parameters.items():
+        if not np.isfinite(np.sum(values)):  # NaN and infinities outlive a sum, and no array of bools is made
+            raise FloatingPointError(
+                f"{name} has become infinite or not a number in {what}: the model is as it was before. Look for "
+                f"extreme values of {suspect}; if there are none, this is a fault of the library."
+            )
 
 
 def threads(n_jobs: int | None) -> int:

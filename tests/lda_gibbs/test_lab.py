@@ -1,4 +1,4 @@
-"""The exercises of the lab: each property fails some wrong answer, and the grader says why."""
+"""The exercises of the lab: each property is failed by a wrong answer. What holds for all labs is in `test_labs.py`."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,5 @@
 """GibbsLDA: latent Dirichlet allocation by collapsed Gibbs sampling, for users."""
 
-import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,15 +13,27 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import TopicModel, as_generator, iterate, prior, threads, whole
+from ..base import (
+    PRIOR_BOUNDS,
+    TopicModel,
+    as_generator,
+    check_start,
+    iterate,
+    kernels_of,
+    learns,
+    one_of,
+    prior,
+    threads,
+    whole,
+)
 from ..corpus import Corpus
 from ..exports import to_arviz
 from ..matching import match_topics
 
 # Folding in a document: sweeps over its tokens, and how many of them come before the first that counts.
 FOLD_IN_SWEEPS, FOLD_IN_BURN_IN = 60, 20
-# Learning priors: how many steps of the fixed point each time, which part of each is taken, and the bounds of values.
-PRIOR_STEPS, PRIOR_DAMPING, PRIOR_BOUNDS = 10, 0.5, (1e-6, 1e6)
+# Learning priors: how many steps of the fixed point each time, and which part of each is taken.
+PRIOR_STEPS, PRIOR_DAMPING = 10, 0.5
 # What is kept of each sweep, in the order in which `_sweep` returns it: arrays (C, n_sweeps_, ...).
 TRACES = ("log_joint_", "_trace_n_k", "_trace_priors")
 
@@ -178,15 +189,10 @@ class GibbsLDA(TopicModel):
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
-        earlier = vars(self).copy()
-        try:
+        with self._or_as_before():
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
             self._check_starts(alpha, eta)
-        except BaseException:  # Ctrl-C too
-            vars(self).clear()
-            vars(self).update(earlier)
-            raise
         self._fold_in_seed = int(rng.integers(2**63))
         # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the seed;
         # the c-th child is the same however many there are.
@@ -225,12 +231,7 @@ class GibbsLDA(TopicModel):
         n_sweeps = whole("n_sweeps", n_sweeps, 1)
         self._check_settings()
         self._check_starts(self.chain_alpha_, self.chain_eta_)
-        corpus = self._as_corpus(X, reset=False)
-        if not self._was_fitted_on(corpus):
-            raise ValueError(
-                "X is not the corpus of the fit: resume goes on with the same documents in the same order."
-            )
-        self._sample(corpus, n_sweeps)
+        self._sample(self._as_fitted_corpus(X), n_sweeps)
         return self
 
     def transform(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
@@ -295,15 +296,11 @@ class GibbsLDA(TopicModel):
     # -------------------------------------------------------------------------------------------------- parameters
 
     def _kernels(self) -> ModuleType:
-        if self.engine not in ("fast", "reference"):
-            raise ValueError(f"engine is {self.engine!r}: it must be 'fast' or 'reference'.")
-        return importlib.import_module(f".{self.engine}", __package__)
+        return kernels_of(__package__, self.engine)
 
     def _sweep_kernel(self) -> Callable[..., None]:
         names = {"dense": "sweep", "sparse": "sweep_sparse"}
-        if self.algorithm not in tuple(names):
-            raise ValueError(f"algorithm is {self.algorithm!r}: it must be 'dense' or 'sparse'.")
-        return getattr(self._kernels(), names[self.algorithm])
+        return getattr(self._kernels(), names[one_of("algorithm", self.algorithm, tuple(names))])
 
     def _check_settings(self) -> None:
         self._sweep_kernel()
@@ -311,27 +308,20 @@ class GibbsLDA(TopicModel):
         whole("thin", self.thin, 1)
         threads(self.n_jobs)
         interval = whole("optimise_interval", self.optimise_interval, 1)
-        if self.optimise_priors is None:
-            return
-        if self.optimise_priors not in ("alpha", "eta", "both"):
-            raise ValueError(f"optimise_priors is {self.optimise_priors!r}: it must be None, 'alpha', 'eta' or 'both'.")
-        if burn_in < interval:
+        if (self._learns("alpha") or self._learns("eta")) and burn_in < interval:
             raise ValueError(
                 f"burn_in is {burn_in} and optimise_interval is {interval}: priors are learned during burn-in, which "
                 "must be at least as long as the interval."
             )
 
     def _learns(self, name: str) -> bool:
-        return self.optimise_priors in (name, "both")
+        return learns(name, self.optimise_priors)
 
     def _check_starts(self, alpha: NDArray[np.float64], eta: NDArray[np.float64]) -> None:
         """Learning begins within the bounds that it keeps to, but for rounding."""
-        low, high = PRIOR_BOUNDS
         for name, values in (("alpha", alpha), ("eta", eta.mean(axis=-1))):
-            if self._learns(name) and not np.all((values > low * (1 - 1e-9)) & (values < high * (1 + 1e-9))):
-                raise ValueError(
-                    f"{name} is {getattr(self, name)!r}: to be learned it must begin between {low:g} and {high:g}."
-                )
+            if self._learns(name):
+                check_start(name, getattr(self, name), values, PRIOR_BOUNDS)
 
     # ---------------------------------------------------------------------------------------------------- sampling
 

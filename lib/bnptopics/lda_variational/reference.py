@@ -7,18 +7,20 @@ update that raises it, or a step made of these.
 In every function a corpus is given as `words` (M,) int32, `counts` (M,) int32 >= 1 and `doc_start` (D + 1,) int64:
 entry m says that word ``words[m]`` occurs ``counts[m]`` times in its document, and the entries of document d are
 ``doc_start[d]:doc_start[d + 1]``. With an entry for each distinct word of a document this is the type form, with one
-for each token and counts of one the token form; both give the same (eq-cavi-types). `responsibilities` (M, K) is
-q(z = k) for a token of each entry, rows summing to one. `doc_gamma` (D, K) and `lam_vk` (V, K), both > 0, are the
-Dirichlet parameters of q(theta_d) and, column by column, of q(phi_k). `alpha` (K,) and `eta` (V,) are the priors,
-float64 > 0.
-Labels such as (eq-elbo-p-z) name equations of the chapters *The evidence lower bound* and *Coordinate ascent*.
+for each token and counts of one the token form; both give the same (eq-cavi-types). Entries before the first document
+and after the last belong to none and play no part, so that a slice of `doc_start` is a slice of the corpus.
+`responsibilities` (M, K) is q(z = k) for a token of each entry, rows summing to one. `doc_gamma` (D, K) and `lam_vk`
+(V, K), both > 0, are the Dirichlet parameters of q(theta_d) and, column by column, of q(phi_k). `alpha` (K,) and `eta`
+(V,) are the priors, float64 > 0.
+Labels such as (eq-elbo-p-z) name equations of the chapters *The evidence lower bound*, *Coordinate ascent* and *Setting
+the priors*.
 """
 
 from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, logsumexp, xlogy
+from scipy.special import digamma, gammaln, logsumexp, polygamma, softmax, xlogy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -60,9 +62,9 @@ def expected_log_p_theta(doc_gamma: Floats, alpha: Floats) -> float:
 
 def expected_log_p_z(counts: Ints, doc_start: Bounds, responsibilities: Floats, doc_gamma: Floats) -> float:
     """E_q[log p(z | theta)], in nats (eq-elbo-p-z)."""
-    log_theta = expected_log_theta(doc_gamma)
-    of_entry = np.repeat(log_theta, np.diff(doc_start), axis=0)
-    return fsum((counts[:, np.newaxis] * responsibilities * of_entry).flat)
+    entries = slice(doc_start[0], doc_start[-1])
+    of_entry = np.repeat(expected_log_theta(doc_gamma), np.diff(doc_start), axis=0)
+    return fsum((counts[entries, np.newaxis] * responsibilities[entries] * of_entry).flat)
 
 
 def expected_log_p_w(words: Ints, counts: Ints, responsibilities: Floats, lam_vk: Floats) -> float:
@@ -154,18 +156,19 @@ def update_responsibilities(words: Ints, doc_start: Bounds, doc_gamma: Floats, l
     Returns
     -------
     responsibilities : (M, K) float64
-        Rows sum to one. Computed from logarithms, so that nothing underflows before it is normalised.
+        Rows sum to one; those of entries that belong to no document are zero. Computed from logarithms, so that
+        nothing underflows before it is normalised.
 
     Notes
     -----
     Source: Faleiros and Lopes (2016), eq. 3.43, with its erratum: the word of the entry is meant, not its position.
     """
-    responsibilities = np.empty((len(words), doc_gamma.shape[1]))
+    responsibilities = np.zeros((len(words), doc_gamma.shape[1]))
     for d in range(len(doc_start) - 1):
+        entries = slice(doc_start[d], doc_start[d + 1])
         log_theta = digamma(doc_gamma[d])  # what it lacks, digamma of the sum, is the same for all topics
-        for m in range(doc_start[d], doc_start[d + 1]):
-            scores = log_theta + log_phi_vk[words[m]]
-            responsibilities[m] = np.exp(scores - logsumexp(scores))
+        scores = log_theta + log_phi_vk[words[entries]]
+        responsibilities[entries] = softmax(scores, axis=1)
     return responsibilities
 
 
@@ -293,10 +296,9 @@ def document_bounds(
     log_theta = expected_log_theta(doc_gamma)
     bounds = np.empty(len(doc_start) - 1)
     for d in range(len(doc_start) - 1):
-        terms = [-dirichlet_divergence(doc_gamma[d], alpha)]
-        for m in range(doc_start[d], doc_start[d + 1]):
-            terms.append(counts[m] * logsumexp(log_theta[d] + log_phi_vk[words[m]]))
-        bounds[d] = fsum(terms)
+        entries = slice(doc_start[d], doc_start[d + 1])
+        of_entries = counts[entries] * logsumexp(log_theta[d] + log_phi_vk[words[entries]], axis=1)
+        bounds[d] = fsum([-dirichlet_divergence(doc_gamma[d], alpha), *of_entries])
     return bounds
 
 
@@ -358,3 +360,182 @@ def coordinate_ascent(
         of_documents = document_bounds(words, counts, doc_start, expected_log_phi(lam_vk), doc_gamma, alpha)
         bounds[i] = fsum(of_documents) + topics_bound(lam_vk, eta)
     return bounds
+
+
+# ------------------------------------------------------------------------------------------------------------- priors
+#
+# A prior `prior` (J,) is that of M distributions over J outcomes, its plates: of D documents over K topics (alpha), or
+# of K topics over V words (eta). All that the bound says of it is in `sum_logs` (J,), the E_q[log x_ij] summed over the
+# plates i: `expected_log_theta(doc_gamma).sum(axis=0)`, or `expected_log_phi(lam_vk).sum(axis=1)`.
+
+# A step is halved at most so often; a size grows or shrinks by at most exp(5) at once; and so small a part of the size
+# of the terms of the objective is taken for rounding.
+MAX_HALVINGS, LONGEST_STEP, ROUNDING = 60, 5.0, 1e-12
+
+
+def prior_objective(sum_logs: Floats, n_plates: int, prior: Floats) -> float:
+    """What the bound says of a prior: E_q[log p(x | prior)] of all plates, in nats (eq-priors-objective).
+
+    Parameters
+    ----------
+    sum_logs : (J,) float64 <= 0
+        Expected logarithms, summed over the plates.
+    n_plates : int
+        M >= 1: how many documents, not tokens, for alpha; how many topics for eta.
+    prior : (J,) float64 > 0
+
+    Returns
+    -------
+    value : float
+        Concave in `prior`: the term `expected_log_p_theta` for alpha, `expected_log_p_phi` for eta.
+
+    Notes
+    -----
+    Source: Blei, Ng and Jordan (2003), appendix A.4.2.
+    """
+    return fsum([n_plates * gammaln(prior.sum()), *(-n_plates * gammaln(prior)), *((prior - 1) * sum_logs)])
+
+
+def newton_direction(sum_logs: Floats, n_plates: int, prior: Floats) -> Floats:
+    """Where Newton's method would go from `prior`, found in time linear in J (eq-priors-gradient, eq-priors-newton).
+
+    Parameters
+    ----------
+    sum_logs : (J,) float64 <= 0
+        Expected logarithms, summed over the plates. Of a minibatch with its own number of plates, the direction is the
+        same as with both scaled to the whole corpus.
+    n_plates : int
+        M >= 1.
+    prior : (J,) float64 > 0
+
+    Returns
+    -------
+    direction : (J,) float64
+        To be *added*: minus the inverse Hessian times the gradient. Along it the objective rises at first; it may lead
+        to negative numbers. Zero where J = 1, since then the objective does not depend on the prior.
+
+    Notes
+    -----
+    Source: Blei, Ng and Jordan (2003), appendix A.2 and A.4.2, with errata: the Hessian is printed there with both
+    signs reversed, and without M in its second term.
+    """
+    slope = n_plates * (digamma(prior.sum()) - digamma(prior)) + sum_logs
+    own = n_plates * polygamma(1, prior)  # the Hessian is -diag(own) + shared, the same number in every place
+    shared = n_plates * polygamma(1, prior.sum())
+    if len(prior) == 1:
+        return np.zeros(1)
+    left = 1 / shared - fsum(1 / own)  # positive, since the Hessian is negative definite
+    return (slope + fsum(slope / own) / left) / own
+
+
+def inverse_digamma(y: Floats) -> Floats:
+    """The x > 0 with digamma(x) = `y`, entry by entry, y below 100, by Newton's method (Minka 2000, appendix C)."""
+    x = np.where(y >= -2.22, np.exp(y) + 0.5, -1 / (np.minimum(y, -2.22) + np.euler_gamma))
+    for _ in range(6):
+        x = x - (digamma(x) - y) / polygamma(1, x)
+    return x
+
+
+def fixed_point(sum_logs: Floats, n_plates: int, prior: Floats) -> Floats:
+    """One step of Minka's fixed point for a prior, given expected logarithms (eq-priors-fixed-point).
+
+    Parameters
+    ----------
+    sum_logs, n_plates, prior : (J,), int, (J,)
+        As in `prior_objective`.
+
+    Returns
+    -------
+    prior : (J,) float64 > 0
+        A new array, for which the objective is no smaller.
+
+    Notes
+    -----
+    Source: Minka (2000), *Estimating a Dirichlet distribution*, eq. 9.
+    """
+    return inverse_digamma(digamma(prior.sum()) + sum_logs / n_plates)
+
+
+def prior_gain(sum_logs: Floats, n_plates: int, prior: Floats, new: Floats) -> float:
+    """By how much `prior_objective` rises from `prior` to `new`; 0 where that cannot be told from rounding."""
+    terms = [
+        n_plates * (gammaln(new.sum()) - gammaln(prior.sum())),
+        *(n_plates * (gammaln(prior) - gammaln(new))),
+        *((new - prior) * sum_logs),
+    ]
+    size = n_plates * (abs(gammaln(prior.sum())) + fsum(abs(gammaln(prior)))) + fsum(abs(prior * sum_logs))
+    gain = fsum(terms)
+    return 0.0 if abs(gain) < ROUNDING * size else gain
+
+
+def update_prior(sum_logs: Floats, n_plates: int, prior: Floats, rate: float) -> tuple[Floats, int]:
+    """One damped Newton step for a prior with a value for each component (eq-priors-newton).
+
+    The step is halved until the prior is positive and the objective does not fall. If it had to be halved, the fixed
+    point's step, which always has both properties, is tried too, and the better of the two is taken: far from the
+    maximum each can crawl where the other strides.
+
+    Parameters
+    ----------
+    sum_logs, n_plates, prior : (J,), int, (J,)
+        As in `prior_objective`.
+    rate : float
+        The part of the step to begin with, in (0, 1]: 1 in batch inference, rho_t on a stream.
+
+    Returns
+    -------
+    prior : (J,) float64 > 0
+        A new array, for which the objective is no smaller (by more than rounding).
+    n_halvings : int
+        How often the step was halved, 0 to 60; -1 where the fixed point's was taken.
+
+    Notes
+    -----
+    Source: Blei, Ng and Jordan (2003), appendix A.4.2, where the step is not damped.
+    """
+    step = rate * newton_direction(sum_logs, n_plates, prior)
+    for n_halvings in range(MAX_HALVINGS + 1):
+        new = prior + step / 2**n_halvings
+        gain = prior_gain(sum_logs, n_plates, prior, new) if new.min() > 0 else -np.inf
+        if gain >= 0:
+            break
+    if n_halvings == 0:
+        return new, n_halvings
+    other = prior + rate * (fixed_point(sum_logs, n_plates, prior) - prior)
+    if gain >= max(0, prior_gain(sum_logs, n_plates, prior, other)):
+        return new, n_halvings
+    return other, -1
+
+
+def update_prior_size(sum_logs: Floats, n_plates: int, prior: Floats, rate: float) -> tuple[Floats, int]:
+    """One damped Newton step for the size of a prior, in its logarithm (eq-priors-symmetric).
+
+    The proportions of `prior` stay as they are; a symmetric prior stays symmetric.
+
+    Parameters
+    ----------
+    sum_logs, n_plates, prior : (J,), int, (J,)
+        As in `prior_objective`.
+    rate : float
+        The part of the step to begin with, in (0, 1]: 1 in batch inference, rho_t on a stream.
+
+    Returns
+    -------
+    prior : (J,) float64 > 0
+        A new array, `prior` times one number, for which the objective is no smaller (by more than rounding).
+    n_halvings : int
+        How often the step was halved, 0 to 60; -1 where no part of it would do, and `prior` is as it was.
+
+    Notes
+    -----
+    Source: Minka (2000), the precision with the mean held fixed, there by another step.
+    """
+    total = prior.sum()
+    slope = n_plates * (total * digamma(total) - fsum(prior * digamma(prior))) + fsum(prior * sum_logs)
+    bend = slope + n_plates * (total**2 * polygamma(1, total) - fsum(prior**2 * polygamma(1, prior)))
+    step = np.clip(-slope / bend, -LONGEST_STEP, LONGEST_STEP) if bend < 0 else LONGEST_STEP * np.sign(slope)
+    for n_halvings in range(MAX_HALVINGS + 1):
+        new = prior * np.exp(rate * step / 2**n_halvings)
+        if prior_gain(sum_logs, n_plates, prior, new) >= 0:
+            return new, n_halvings
+    return prior.copy(), -1

@@ -11,6 +11,10 @@ _HOME = {
     "Corpus": "corpus",
     "CorpusStream": "streams",
     "GibbsLDA": "lda_gibbs.estimator",
+    "KLNMF": "nmf.estimator",
+    "OnlineLDA": "lda_online.estimator",
+    "PLSI": "nmf.estimator",
+    "VariationalLDA": "lda_variational.estimator",
     "load": "base",
     "match_topics": "matching",
 }

@@ -1,0 +1,1 @@
+"""Online (stochastic) variational inference for latent Dirichlet allocation."""

@@ -29,11 +29,11 @@ class ErrataDirective(BookDirective):
             errata = getattr(module, part)
         except (ImportError, AttributeError) as error:
             raise self.error(f"there are no errata {self.arguments[0]!r}: {error}") from error
-        return [self.entry(paper, module.__name__, erratum) for erratum in errata]
+        return [self.entry(paper, erratum) for erratum in errata]
 
-    def entry(self, paper: str, module: str, erratum: Any) -> nodes.Node:
+    def entry(self, paper: str, erratum: Any) -> nodes.Node:
         """A block: place and kind, what is printed beside what is right, what the numbers show, the program."""
-        found = self.shown(f"{module}.{erratum.name}", "none")
+        found = self.shown(f"{erratum.numbers.__module__}.{erratum.name}", "none")
         program = code(found.text[found.text.index("\ndef ") + 1 :], "python")  # without what was just printed
         kind = nodes.inline("", KINDS[erratum.kind], classes=[f"bnp-{erratum.kind}"])
         head = paragraph(nodes.strong("", erratum.where), " ", kind, css="bnp-erratum-head")

@@ -227,12 +227,18 @@ def _facts(directive: BookDirective, spec: Any, matrix: dict[str, Any] | None) -
 
 def _speed(rows: list[dict[str, Any]]) -> nodes.Node:
     """Nanoseconds a token, and the ratio that the twin was written for."""
-    columns = [key for key in ("reference_ns", "twin_ns", "tomotopy_ns") if any(row.get(key) for row in rows)]
-    names = {"reference_ns": "reference", "twin_ns": "twin", "tomotopy_ns": "tomotopy"}
+    names = {
+        "reference_ns": "reference",
+        "twin_ns": "twin",
+        "two_threads_ns": "twin, two threads",
+        "tomotopy_ns": "tomotopy",
+        "scikit_learn_ns": "scikit-learn",
+    }
+    columns = [key for key in names if any(row.get(key) for row in rows)]
     lines = []
     for row in rows:
         gain = f"{row['reference_ns'] / row['twin_ns']:.0f} ×" if row.get("reference_ns") else "–"
-        cells = [f"{row[key]:,.0f}" if row.get(key) else "–" for key in columns]
+        cells = [format(row[key], ",.0f" if row[key] >= 10 else ".2g") if row.get(key) else "–" for key in columns]
         lines.append([f"{row.get('corpus', '')}, K = {row.get('K', '?')}", *cells, gain])
     head = ["ns a token", *(names[key] for key in columns), "twin faster than reference"]
     return table(head, lines, "bnp-speed")

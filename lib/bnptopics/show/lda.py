@@ -1,6 +1,6 @@
 """Pictures of the model: its plate diagram, Dirichlet draws on the simplex, and documents with their topics."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,6 @@ def plate_diagram() -> Picture:
     """The directed graph of smoothed LDA, with plates for tokens, documents and topics."""
     figure = new_figure(7, 2.9)
     axes = figure.add_subplot(xlim=(0, 9.6), ylim=(-0.1, 3.9), aspect="equal")
-    axes.axis("off")
     nodes = {
         "alpha": (0.6, 1.2, r"$\alpha$", "prior"),
         "theta": (2.2, 1.2, r"$\theta_d$", "hidden"),
@@ -29,36 +28,50 @@ def plate_diagram() -> Picture:
         "phi": (5.8, 3.05, r"$\phi_k$", "hidden"),
         "eta": (8.3, 3.05, r"$\eta$", "prior"),
     }
-    for x, y, label, kind in nodes.values():
-        if kind != "prior":
-            axes.add_patch(Circle((x, y), 0.42, facecolor=PALE if kind == "seen" else "white", edgecolor=INK, zorder=3))
-        axes.text(x, y, label, ha="center", va="center", fontsize=12, zorder=4)
-    for start, end in (("alpha", "theta"), ("theta", "z"), ("z", "w"), ("phi", "w"), ("eta", "phi")):
-        gaps = [0 if nodes[name][3] != "prior" else -6 for name in (start, end)]
-        arrow = FancyArrowPatch(
-            nodes[start][:2],
-            nodes[end][:2],
-            arrowstyle="-|>",
-            mutation_scale=12,
-            color=INK,
-            shrinkA=19 + gaps[0],
-            shrinkB=19,
-        )
-        axes.add_patch(arrow)
+    arrows = [("alpha", "theta"), ("theta", "z"), ("z", "w"), ("phi", "w"), ("eta", "phi")]
     plates = [
         (3.2, 0.45, 3.5, 1.55, "$n = 1 … N_d$"),
         (1.5, 0.1, 5.5, 2.15, "$d = 1 … D$"),
         (5.1, 2.42, 1.9, 1.3, "$k = 1 … K$"),
     ]
-    for x, y, width, height, label in plates:
-        axes.add_patch(_rounded(x, y, width, height, fill=False, edgecolor="#8C8C8C"))
-        axes.text(x + width - 0.12, y + 0.08, label, ha="right", va="bottom", fontsize=8, color="#666666")
+    draw_graph(axes, nodes, arrows, plates)
     alt = (
         "Plate diagram. Alpha points to theta of each document d; theta to the topic z of each of its tokens n; z to "
         "the word w, which is shaded since it is observed; phi of each topic k points to w too, and eta to phi. "
         "Tokens lie within documents; topics have a plate of their own."
     )
     return Picture(figure, alt)
+
+
+def draw_graph(
+    axes: Axes,
+    nodes: Mapping[str, tuple[float, float, str, str]],
+    arrows: Sequence[tuple[str, str]],
+    plates: Sequence[tuple[float, float, float, float, str]],
+) -> None:
+    """A directed graph: variables in circles, those of kind "seen" shaded, of kind "prior" bare; plates around them.
+
+    `nodes` has (x, y, label, kind) under each name, `plates` are (x, y, width, height, label).
+    """
+    axes.axis("off")
+    for x, y, label, kind in nodes.values():
+        if kind != "prior":
+            axes.add_patch(Circle((x, y), 0.42, facecolor=PALE if kind == "seen" else "white", edgecolor=INK, zorder=3))
+        axes.text(x, y, label, ha="center", va="center", fontsize=12, zorder=4)
+    for start, end in arrows:
+        arrow = FancyArrowPatch(
+            nodes[start][:2],
+            nodes[end][:2],
+            arrowstyle="-|>",
+            mutation_scale=12,
+            color=INK,
+            shrinkA=19 if nodes[start][3] != "prior" else 13,
+            shrinkB=19,
+        )
+        axes.add_patch(arrow)
+    for x, y, width, height, label in plates:
+        axes.add_patch(_rounded(x, y, width, height, fill=False, edgecolor="#8C8C8C"))
+        axes.text(x + width - 0.12, y + 0.08, label, ha="right", va="bottom", fontsize=8, color="#666666")
 
 
 def _rounded(x: float, y: float, width: float, height: float, **style: object) -> FancyBboxPatch:

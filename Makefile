@@ -76,7 +76,11 @@ voila: .venv/.ready
 		.venv/bin/python -m voila --Voila.config_file_paths=book/_voila $(VOILA_FLAGS) notebooks/$(LAB).ipynb
 
 bench: .venv-bench/.ready
-	@$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_lda_gibbs.py --output book/results/bench.json
+	@for name in lda_gibbs lda_variational nmf; do \
+		$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_$$name.py \
+			--output book/results/bench.json || exit 1; \
+	done
+	@$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_lda_online.py
 
 references: .venv/.ready
 	@.venv/bin/python tests/references/make.py

@@ -25,15 +25,9 @@ scored by the same code: the twin's estimates (averages along the chain), its la
 """
 
 import argparse
-import contextlib
-import ctypes
-import datetime
-import gc
-import importlib.metadata
 import json
 import logging
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -45,6 +39,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarking import circumstances, peak_of, psutil, table, timed, write
 from numba import njit
 
 from bnptopics import Corpus, GibbsLDA, datasets
@@ -58,10 +53,6 @@ try:
     import lda
 except ImportError:
     lda = None
-try:
-    import psutil
-except ImportError:
-    psutil = None
 
 ALPHA, ETA = 0.1, 0.02
 
@@ -303,29 +294,7 @@ def memory_of_fit(name: str, n_topics: int, n_sweeps: int, path: Path) -> float:
         return gibbs(data, n_topics, 1, n_sweeps, n_sweeps // 2)
 
     fit(data[:10], 2)
-    gc.collect()
-    # What the heap has free it would give to the fit unseen: glibc returns it to the system, Linux forgets the peak.
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
-    before = psutil.Process().memory_info().rss
-    model = fit(data, n_topics)
-    peak = highest_resident_set()
-    del model
-    return round((peak - before) / 2**20, 1)
-
-
-def highest_resident_set() -> int:
-    """In bytes, since this process began."""
-    status = Path("/proc/self/status")
-    if status.exists():  # Linux's getrusage also counts what the parent had when it started this process
-        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
-    memory = psutil.Process().memory_info()
-    if hasattr(memory, "peak_wset"):  # Windows
-        return memory.peak_wset
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
+    return peak_of(lambda: fit(data, n_topics))
 
 
 # --- Quality ---------------------------------------------------------------------------------------------------------
@@ -362,12 +331,6 @@ def measure_quality(
             row[name] = round(statistics.median(values[name]), 2) if name in values else None
         rows.append(row)
     return rows
-
-
-def timed(function: Callable[[], Any]) -> tuple[Any, float]:
-    begin = time.perf_counter()
-    result = function()
-    return result, time.perf_counter() - begin
 
 
 # --- What a user waits for -------------------------------------------------------------------------------------------
@@ -430,23 +393,6 @@ def make_corpora(settings: dict[str, Any]) -> tuple[dict[str, Corpus], Corpus, n
     return corpora, corpus[made["training"] :], truth.topic_word
 
 
-def cpu_name() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def versions() -> dict[str, str | None]:
-    found: dict[str, str | None] = {"python": platform.python_version(), "tomotopy": None, "lda": None}
-    for name in ("bnptopics", "numpy", "scipy", "numba", "llvmlite", "scikit-learn", "tomotopy", "lda"):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found | {"tomotopy_instructions": tomotopy.isa if tomotopy else None}
-
-
 def run(settings: dict[str, Any]) -> dict[str, Any]:
     corpora, test, true_topics = make_corpora(settings)
     rows = []
@@ -465,13 +411,7 @@ def run(settings: dict[str, Any]) -> dict[str, Any]:
         }
         return {
             "settings": settings | {"corpora": sizes},
-            "machine": {
-                "cpu": cpu_name(),
-                "cores": os.cpu_count(),
-                "platform": f"{platform.system()} {platform.machine()}",
-            },
-            "versions": versions(),
-            "date": datetime.date.today().isoformat(),
+            **circumstances("scikit-learn", "tomotopy", "lda", tomotopy_instructions=tomotopy and tomotopy.isa),
             "lda_gibbs": rows,
             "quality": measure_quality(corpora["simulated"], test, true_topics, settings),
             "first_topics_seconds": seconds_to_first_topics(folder, settings),
@@ -479,15 +419,6 @@ def run(settings: dict[str, Any]) -> dict[str, Any]:
             "import_estimator_seconds": seconds_to_import("from bnptopics import GibbsLDA", settings),
             "transform": measure_transform(corpora["simulated"], settings),
         }
-
-
-def table(columns: dict[str, str], rows: list[dict[str, Any]]) -> list[str]:
-    """Lines of text: one for the titles, one for each row. A column has a format and a title; null is a dash."""
-    cells = [list(columns)] + [
-        ["–" if row[title] is None else format(row[title], spec) for title, spec in columns.items()] for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
 
 
 def report(results: dict[str, Any]) -> str:
@@ -541,10 +472,7 @@ def main() -> None:
     begin = time.perf_counter()
     results = run(QUICK if arguments.quick else FULL)
     if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(
-            json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        write(arguments.output, results)
     print(f"\n{report(results)}\n\ndone in {time.perf_counter() - begin:.0f} s")
 
 

@@ -536,33 +536,12 @@ def test_save_and_load_keep_everything(parameters, tmp_path):
 # --------------------------------------------------------------------------------------------------------------- Ctrl-C
 
 
-@pytest.fixture
-def default_handler():
-    """Python's own answer to Ctrl-C, which a shell takes away from jobs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
-def pressing(at: int, times: int = 1):
-    """The fast step, with Ctrl-C pressed in the middle of the `at`-th call."""
-    step, calls = fast.online_step_in_threads, itertools.count(1)
-
-    def pressed(*arguments):
-        if next(calls) == at:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-        return step(*arguments)
-
-    return pressed
-
-
 @pytest.mark.parametrize("at", [1, 4, 7, 10, 21])
-def test_ctrl_c_ends_after_the_step_and_loses_nothing(monkeypatch, default_handler, at, tmp_path):
+def test_ctrl_c_ends_after_the_step_and_loses_nothing(monkeypatch, default_handler, pressing_ctrl_c, at, tmp_path):
     """Also in the middle of an epoch, whose order of documents is kept, and with a save and a load."""
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "online_step_in_threads", pressing(at))
+        patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, at))
         with pytest.raises(KeyboardInterrupt, match=f"stopped after {at} of 21 iterations of OnlineLDA"):
             found.fit(CORPUS)
     assert signal.getsignal(signal.SIGINT) is default_handler
@@ -576,10 +555,10 @@ def test_ctrl_c_ends_after_the_step_and_loses_nothing(monkeypatch, default_handl
     assert same(found, model().fit(CORPUS), (*LEARNED, "n_epochs_", "doc_topic_"))
 
 
-def test_an_epoch_that_was_cut_short_keeps_its_batch_size(monkeypatch, default_handler, uci):
+def test_an_epoch_that_was_cut_short_keeps_its_batch_size(monkeypatch, default_handler, pressing_ctrl_c, uci):
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "online_step_in_threads", pressing(3))
+        patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, 3))
         with pytest.raises(KeyboardInterrupt, match="stopped after 3 of 21"):
             found.fit(stream_of(uci))
     with pytest.raises(ValueError, match="batch_size is 5, and the epoch that was cut short had 8: finish it with"):
@@ -588,10 +567,10 @@ def test_an_epoch_that_was_cut_short_keeps_its_batch_size(monkeypatch, default_h
     assert found.resume(stream_of(uci, 5), 1).n_updates_ == 21 + 10
 
 
-def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler):
+def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler, pressing_ctrl_c):
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "online_step_in_threads", pressing(4, times=2))
+        patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, 4, times=2))
         with pytest.raises(KeyboardInterrupt) as stopped:
             found.fit(CORPUS)
     assert str(stopped.value) == ""  # Python's own, from inside the step
@@ -600,11 +579,11 @@ def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler):
     assert same(found.resume(CORPUS, 2), model().fit(CORPUS))
 
 
-def test_ctrl_c_in_a_partial_fit_leaves_the_model_as_it_was(monkeypatch, default_handler):
+def test_ctrl_c_in_a_partial_fit_leaves_the_model_as_it_was(monkeypatch, default_handler, pressing_ctrl_c):
     for found in (model(), model().partial_fit(CORPUS[:8])):
         before = vars(found).copy()
         with monkeypatch.context() as patched:
-            patched.setattr(fast, "online_step_in_threads", pressing(1))
+            patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, 1))
             with pytest.raises(KeyboardInterrupt):
                 found.partial_fit(CORPUS[8:16])
         assert vars(found).keys() == before.keys() and all(vars(found)[name] is before[name] for name in before)

@@ -809,14 +809,6 @@ def test_a_failing_refit_leaves_the_fit_as_it_was(parameters, documents):
     assert same(found.resume(CORPUS, 2), model(max_iter=11).fit(CORPUS))
 
 
-@pytest.fixture
-def default_handler():
-    """Python's own answer to Ctrl-C, which a shell takes away from jobs in the background."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield signal.default_int_handler
-    signal.signal(signal.SIGINT, before)
-
-
 def meddling(at: int, meddle, kernel=fast.e_step_in_threads):
     """The fast E-step, with something done to its arguments and result in the `at`-th call."""
     calls = itertools.count(1)

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import os
 import pickle
 import signal
 import subprocess
@@ -388,14 +387,14 @@ def test_save_and_load_keep_everything(model, tmp_path):
 
 
 @each_model
-def test_ctrl_c_keeps_whole_iterations(model, monkeypatch):
+def test_ctrl_c_keeps_whole_iterations(model, monkeypatch, default_handler):
     """Pressed during the fourth iteration it takes effect after it; then the fit goes on as if nothing had been."""
     found = clone(model)
     iterate_once = type(found)._iterate
 
     def press(self, *args):
         if self.n_iter_ == 3:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         iterate_once(self, *args)
 
     monkeypatch.setattr(type(found), "_iterate", press)
@@ -407,14 +406,14 @@ def test_ctrl_c_keeps_whole_iterations(model, monkeypatch):
 
 
 @each_model
-def test_a_second_ctrl_c_does_not_wait_and_leaves_a_whole_model(model, monkeypatch):
+def test_a_second_ctrl_c_does_not_wait_and_leaves_a_whole_model(model, monkeypatch, default_handler):
     found = clone(model)
     iterate_once = type(found)._iterate
 
     def press(self, *args):
         if self.n_iter_ == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         iterate_once(self, *args)
 
     monkeypatch.setattr(type(found), "_iterate", press)

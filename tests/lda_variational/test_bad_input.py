@@ -128,6 +128,16 @@ def test_good_priors(value):
             assert (rows > 0).all()
 
 
+def test_tiniest_priors_and_empty_documents():
+    """Where 1 / alpha, rounded, is anything but the digamma of alpha: gamma became infinite with one alpha in five."""
+    documents = np.vstack([COUNTS, np.zeros((1, 4), int)])
+    for value in 10 ** np.random.default_rng(0).uniform(-100, -12, 60):
+        found = model(alpha=value).fit(documents)
+        np.testing.assert_allclose(found.doc_topic_[-1], [0.5, 0.5], rtol=1e-14)
+        np.testing.assert_array_equal(found.gamma_[-1], [value, value])
+        np.testing.assert_allclose(found.transform(documents)[-1], [0.5, 0.5], rtol=1e-14)
+
+
 GOOD = [
     {"tol": 0},
     {"tol": np.float32(1)},

@@ -43,6 +43,24 @@ def assert_same_step(words, counts, doc_start, log_phi_vk, doc_gamma, alpha, tol
     )
 
 
+@pytest.mark.parametrize("n_topics", [1, 2, 11])
+def test_gammas_that_are_all_next_to_nothing(n_topics):
+    """Those of an empty document are its alpha, and may be; other documents may begin so."""
+    words, counts, doc_start = corpus(6, [0, 5, 0, 1, 4], 7)
+    rng = np.random.default_rng(6)
+    log_phi_vk = np.log(rng.dirichlet(np.ones(7), size=n_topics).T)
+    for size in 10 ** rng.uniform(-100, -5, 200):
+        alpha, gamma = np.full(n_topics, size), np.full((5, n_topics), size)
+        n_vk, _ = fast.e_step(words, counts, doc_start, log_phi_vk, gamma, alpha, 1e-4, 30)
+        np.testing.assert_allclose(n_vk.sum(), counts.sum(), rtol=1e-12)
+        np.testing.assert_array_equal(gamma[[0, 2]], [alpha, alpha])
+        np.testing.assert_allclose((gamma - alpha).sum(axis=1), [0, counts[:5].sum(), 0, counts[5], counts[6:].sum()])
+        start = np.full((5, n_topics), size)
+        bounds = fast.document_bounds(words, counts, doc_start, log_phi_vk, start, alpha)
+        right = reference.document_bounds(words, counts, doc_start, log_phi_vk, start, alpha)
+        np.testing.assert_allclose(bounds, right, rtol=1e-12, atol=1e-8)
+
+
 def test_every_public_function_has_its_twin():
     """All that the reference computes with a twin of its own; the seven terms are checked through `elbo`."""
     terms = {"dirichlet_divergence", "expected_log_p_phi", "expected_log_p_theta", "expected_log_p_z"}

@@ -26,6 +26,8 @@ _OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}, "
 _INLINE = _OPTIONS | {"forceinline": True}  # a call costs more than it does
 # Below this, an inner product may have lost what underflowed; above, what underflowed is less than 1e-20 of it.
 _SMALLEST = 1e-280
+# No exponent is shifted by more than one over this: it would be wrong by the rounding of 1 / gamma, or overflow.
+_LEAST_GAMMA = 1e-6
 # Rows of topics are filled up with zeros to a multiple of this, so that whole vectors are left to the loops.
 _LANES = 8
 
@@ -226,12 +228,15 @@ def _weigh_words(log_phi_vk, by_word, tables, first, last):
 
 @njit(**_INLINE)
 def _weigh_topics(gamma, theta):
-    """Fill `theta` (L,) with exp(psi(gamma) + 1 / max(gamma)); return that shift, which lets no document underflow."""
+    """Fill `theta` (L,) with exp(psi(gamma) + 1 / max(gamma)); return that shift, which lets no document underflow.
+
+    But one whose gammas are all next to nothing: then theta is zero, and its entries are done from logarithms.
+    """
     bits = gamma.view(np.int64)  # positive numbers are ordered as their bits, and integers are compared in vectors
     at_most = bits[0]
     for k in range(len(bits)):
         at_most = max(at_most, bits[k])
-    shift = 1.0 / np.int64(at_most).view(np.float64)
+    shift = 1.0 / max(np.int64(at_most).view(np.float64), _LEAST_GAMMA)
     for k in range(len(gamma)):
         theta[k] = exp_digamma(gamma[k], shift)
     return shift

@@ -28,7 +28,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import bnptopics
 from bnptopics import Corpus, GibbsLDA, VariationalLDA, datasets, match_topics
 from bnptopics.base import halves, type_form
-from bnptopics.lda_variational import fast, reference
+from bnptopics.lda_variational import estimator, fast, reference
 from bnptopics.lda_variational.estimator import add_documents
 from bnptopics.models import lda
 
@@ -807,6 +807,18 @@ def test_a_failing_refit_leaves_the_fit_as_it_was(parameters, documents):
     assert now.keys() == learned.keys() and all(now[name] is value for name, value in learned.items())
     found.set_params(**{name: getattr(model(), name) for name in parameters})
     assert same(found.resume(CORPUS, 2), model(max_iter=11).fit(CORPUS))
+
+
+def test_a_refit_that_finds_no_memory_leaves_the_fit_as_it_was(monkeypatch):
+    def no_memory(*arguments):
+        raise MemoryError
+
+    found = model().fit(CORPUS)
+    before = vars(found).copy()
+    monkeypatch.setattr(estimator, "start_gamma", no_memory)
+    with pytest.raises(MemoryError):
+        found.fit(CORPUS[:5])
+    assert vars(found).keys() == before.keys() and all(vars(found)[name] is before[name] for name in before)
 
 
 def meddling(at: int, meddle, kernel=fast.e_step_in_threads):

@@ -374,17 +374,17 @@ class VariationalLDA(VariationalTopicModel):
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
             self._check_starts(alpha, eta)
-        self.alpha_, self.eta_ = alpha, eta
-        vars(self).update(dict.fromkeys(PRIOR_COUNTERS, 0))
-        lam_vk = start_lambda(rng, corpus.vocab_size, n_topics)
-        if self.init == "documents":
-            add_documents(rng, corpus, lam_vk)
-        self.lambda_ = lam_vk.T
-        self.gamma_ = start_gamma(corpus, alpha)
-        self.topic_mass_ = np.full(n_topics, 1 / n_topics)
-        self.n_iter_ = 0
-        self.n_inner_, self.bound_ = np.empty((2, 0))
-        self.bound_iter_ = np.empty(0, dtype=np.int64)
+            self.alpha_, self.eta_ = alpha, eta
+            vars(self).update(dict.fromkeys(PRIOR_COUNTERS, 0))
+            lam_vk = start_lambda(rng, corpus.vocab_size, n_topics)
+            if self.init == "documents":
+                add_documents(rng, corpus, lam_vk)
+            self.lambda_ = lam_vk.T
+            self.gamma_ = start_gamma(corpus, alpha)
+            self.topic_mass_ = np.full(n_topics, 1 / n_topics)
+            self.n_iter_ = 0
+            self.n_inner_, self.bound_ = np.empty((2, 0))
+            self.bound_iter_ = np.empty(0, dtype=np.int64)
         self._ascend(corpus, max_iter)
         return self
 

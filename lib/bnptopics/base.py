@@ -507,6 +507,8 @@ def _encode(value: Any, name: str, arrays: dict[str, NDArray], shared: Mapping[i
         return value.item()
     if value is None or isinstance(value, str | bool | int | float):
         return value
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):  # what set_output leaves
+        return {"dict": {key: _encode(item, f"{name}.{key}", arrays, shared) for key, item in value.items()}}
     raise TypeError(f"{name} is a {type(value).__name__}, which cannot be saved")
 
 
@@ -522,6 +524,8 @@ def _decode(value: Any, arrays: dict[str, NDArray], params: dict[str, Any]) -> A
         return params[content]
     if kind == "objects":
         return np.array(content, dtype=object)
+    if kind == "dict":
+        return {key: _decode(item, arrays, params) for key, item in content.items()}
     if kind == "tuple":
         return tuple(_decode(content, arrays, params))
     source = getattr(np.random, content["bit_generator"], None)

@@ -21,7 +21,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import bnptopics
 from bnptopics import Corpus, CorpusStream, OnlineLDA, VariationalLDA
-from bnptopics.lda_online import fast, reference
+from bnptopics.base import type_form
+from bnptopics.lda_online import estimator, fast, reference
 from bnptopics.lda_variational import reference as batch
 from bnptopics.lda_variational.estimator import start_lambda
 from bnptopics.models import lda
@@ -99,6 +100,14 @@ def test_cross_validation_pipelines_and_names():
     assert scores.shape == (3,) and np.isfinite(scores).all()
     steps = Pipeline([("topics", model())]).set_output(transform="pandas")
     assert list(steps.fit_transform(CORPUS.counts).columns) == ["onlinelda0", "onlinelda1", "onlinelda2"]
+
+
+def test_data_frames_of_transform_are_no_part_of_the_fit(fitted, tmp_path):
+    found = model().set_output(transform="pandas").fit(CORPUS)
+    assert isinstance(found.doc_topic_, np.ndarray) and np.array_equal(found.doc_topic_, fitted.doc_topic_)
+    found.save(tmp_path / "model")
+    loaded = bnptopics.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(loaded.transform(NEW), found.transform(NEW))
 
 
 def test_pipelines_pass_held_out_documents_on():
@@ -308,6 +317,18 @@ def test_partial_fit_goes_on_after_fit():
     assert found.doc_topic_.shape == (50, 3)
 
 
+def test_after_fit_its_documents_count_once():
+    """Nine epochs are not nine corpora: a minibatch stands for the corpus and what came since."""
+    found = model(n_epochs=9).fit(CORPUS)
+    lam_vk = np.array(found.lambda_.T, order="C")
+    for t, seen in ((9 * STEPS + 1, 58), (9 * STEPS + 2, 66)):
+        found.partial_fit(CORPUS[:8])
+        arrays = *type_form(CORPUS[:8]), lam_vk, np.full(3, 0.1), np.full(25, 0.01)
+        fast.online_step(*arrays, (10.0 + t) ** -0.7, float(seen), 1e-3, 10)
+        np.testing.assert_allclose(found.lambda_.T, lam_vk, rtol=1e-12, atol=0)
+    assert found.n_documents_seen_ == 466
+
+
 def test_empty_minibatches_are_steps_towards_the_prior():
     """Also the very first one: a stream may begin so."""
     empty = Corpus([], [0, 0, 0], CORPUS.vocabulary)
@@ -364,6 +385,9 @@ def test_a_stream_goes_on(uci, tmp_path):
         parts.resume(CORPUS, 1)
     with pytest.raises(ValueError, match="X is not the stream of the fit"):
         model().fit(CORPUS).resume(stream_of(uci), 1)
+    for between in (model(n_documents=50).partial_fit(CORPUS), parts.partial_fit(CORPUS[:8])):
+        with pytest.raises(ValueError, match="X is not the stream of the fit"):
+            between.resume(stream_of(uci), 1)
 
 
 def test_a_file_that_is_damaged_further_on_keeps_what_was_learned(uci):
@@ -614,6 +638,18 @@ def test_nan_stops_the_fit_with_the_last_good_state_kept(monkeypatch):
     assert found.n_updates_ == 9 and np.isfinite(found.lambda_).all() and np.isfinite(found.score(NEW))
     # The second epoch is finished, from step 10 on and without the fault, then the third is made.
     assert same(found.resume(CORPUS, 1), model().fit(CORPUS))
+
+
+def test_a_refit_that_finds_no_memory_leaves_the_fit_as_it_was(monkeypatch):
+    def no_memory(*arguments):
+        raise MemoryError
+
+    found = model().fit(CORPUS)
+    before = vars(found).copy()
+    monkeypatch.setattr(estimator, "start_lambda", no_memory)
+    with pytest.raises(MemoryError):
+        found.fit(NEW)
+    assert vars(found).keys() == before.keys() and all(vars(found)[name] is before[name] for name in before)
 
 
 def test_nan_in_a_partial_fit_leaves_the_model_as_it_was(monkeypatch):

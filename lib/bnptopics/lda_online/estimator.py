@@ -25,6 +25,7 @@ from ..lda_variational.estimator import PRIOR_COUNTERS, Cells, VariationalTopicM
 from ..streams import CorpusStream
 
 BATCH_SIZE = 256  # where none is given, and there are so many documents
+STREAM = "stream"  # instead of a digest: the documents of a stream are not read to make one
 
 
 class OnlineLDA(VariationalTopicModel):
@@ -204,8 +205,8 @@ class OnlineLDA(VariationalTopicModel):
             eta = prior("eta", self.eta, self.n_features_in_, "each word")
             self._check_starts(alpha, eta)
             held_out = self._as_held_out(held_out)
-        self._begin(rng, alpha, eta)
-        self._n_documents = source.n_documents
+            self._begin(rng, alpha, eta)
+            self._n_documents = source.n_documents
         self._learn(source, n_epochs, held_out)
         return self
 
@@ -244,8 +245,9 @@ class OnlineLDA(VariationalTopicModel):
     def partial_fit(self, X: Corpus | ArrayLike, y: None = None) -> Self:
         """Learn from one minibatch: a single step. The first one begins a model, unless `fit` has.
 
-        The minibatch stands for `n_documents` documents, or for as many as were seen so far, itself included. Empty
-        documents are documents and count; a minibatch of nothing else is a step towards the prior.
+        The minibatch stands for `n_documents` documents, or for as many as were seen so far, itself included: those of
+        a `fit` once, however many its epochs, and those of every minibatch since. Empty documents are documents and
+        count; a minibatch of nothing else is a step towards the prior.
 
         Parameters
         ----------
@@ -274,12 +276,14 @@ class OnlineLDA(VariationalTopicModel):
             raise TypeError("X is a CorpusStream: give it to fit, or its batches to partial_fit one by one.")
         with self._or_as_before():
             corpus = self._as_corpus(X, reset=first, may_be_empty=True)
-            n_documents = self._declared(corpus.n_documents, 0 if first else self.n_documents_seen_)
+            n_seen = corpus.n_documents + (0 if first else self._n_documents)
+            n_documents = self._declared(corpus.n_documents, n_seen)
             if first:
                 eta = prior("eta", self.eta, corpus.vocab_size, "each word")
                 self._check_starts(alpha, eta)
                 self._begin(rng, alpha, eta)
-            self._step(type_form(corpus), n_documents, _corpus_digest="", _in_epoch=0, _order=None)
+            place = {"_corpus_digest": "", "_in_epoch": 0, "_order": None, "_n_documents": n_seen}
+            self._step(type_form(corpus), n_documents, **place)
         vars(self).pop("doc_topic_", None)
         return self
 
@@ -317,7 +321,7 @@ class OnlineLDA(VariationalTopicModel):
     def _declared(self, n_batch: int, n_seen: int) -> int:
         """The size of the corpus that a minibatch of `partial_fit` stands for."""
         if self.n_documents is None:
-            return n_seen + n_batch
+            return n_seen
         if n_batch > self.n_documents:
             raise ValueError(
                 f"X has {n_batch} documents, more than n_documents, which is {self.n_documents}: that must be the size "
@@ -347,7 +351,7 @@ class OnlineLDA(VariationalTopicModel):
             del self.feature_names_in_
         self.n_features_in_ = X.vocab_size
         self.vocabulary_ = X.vocabulary
-        self._corpus_digest = ""
+        self._corpus_digest = STREAM
         return X
 
     def _refuse_batches(self, X: Any) -> None:
@@ -365,7 +369,7 @@ class OnlineLDA(VariationalTopicModel):
             for _ in stream:
                 pass
         of_stream = stream.vocabulary == self.vocabulary_ and stream.n_documents == self._n_documents
-        if self._corpus_digest or not of_stream:
+        if self._corpus_digest != STREAM or not of_stream:
             raise ValueError(
                 "X is not the stream of the fit: resume goes on with the same documents in the same order."
             )
@@ -395,7 +399,8 @@ class OnlineLDA(VariationalTopicModel):
         vars(self).update(dict.fromkeys(PRIOR_COUNTERS, 0))
         self.rho_, self.n_updates_, self.n_documents_seen_, self.n_epochs_ = 0.0, 0, 0, 0
         # Minibatches taken of the epoch that is under way, its order of documents, and the size of minibatches.
-        self._in_epoch, self._order, self._batch_size, self._n_documents = 0, None, 0, 0
+        self._in_epoch, self._order, self._batch_size = 0, None, 0
+        self._n_documents = 0  # of the corpus, or seen by partial_fit: those of another epoch of `fit` are the same
         self.held_out_perplexity_ = np.empty(0)
         self.held_out_updates_, self.held_out_documents_ = np.empty((2, 0), dtype=np.int64)
 
@@ -421,7 +426,7 @@ class OnlineLDA(VariationalTopicModel):
             if held_out is not None and self.n_updates_ not in self.held_out_updates_[-1:]:
                 self._evaluate(held_out)
             if isinstance(source, Corpus):
-                self.doc_topic_ = self.transform(source)
+                self.doc_topic_ = normalised(self._fold_in(source))  # `transform` may give a data frame
             self._warn_of_endless_priors()
 
     def _batch_size_of(self, source: Corpus | CorpusStream) -> int:

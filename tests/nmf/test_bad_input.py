@@ -124,6 +124,16 @@ def test_a_start_that_leaves_a_word_without_a_topic(model):
     assert not found.topic_word_[:, 2].any()
 
 
+@each_model
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0), (0, 0)])
+@pytest.mark.filterwarnings("ignore:init leaves a word that occurs without any topic")
+def test_a_start_of_zeros_alone_says_nothing_of_topics(model, first, second):
+    found = clone(model).set_params(init=(np.full(A.shape, first), np.full(B.shape, second))).fit(CORPUS)
+    np.testing.assert_allclose(found.topic_mass_, [0.5, 0.5], rtol=1e-14)
+    for rows in (found.doc_topic_, found.transform(CORPUS), found.transform(np.zeros((2, B.shape[1]), int))):
+        np.testing.assert_allclose(rows, 0.5, rtol=1e-14)
+
+
 # --------------------------------------------------------------------------------------------------------------- counts
 
 

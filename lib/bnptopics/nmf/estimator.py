@@ -54,6 +54,8 @@ class FactorModel(TopicModel):
         ------
         ValueError
             For bad parameters or counts; nothing of an earlier fit is changed then.
+        FloatingPointError
+            When a weight becomes infinite or not a number; the model keeps what the iterations before had learned.
         KeyboardInterrupt
             After Ctrl-C, once the iteration has ended; the model is fitted with what was learned, and `resume` goes
             on. A second Ctrl-C does not wait: the iteration that it cuts short does not count.
@@ -332,6 +334,8 @@ class KLNMF(FactorModel):
     def _estimate(self, corpus: Corpus) -> None:
         self.doc_topic_, phi_vk, mass = self._kernels().to_plsi(*self._pair())
         self.topic_word_ = np.ascontiguousarray(phi_vk.T)
+        if not mass.any():  # of an `init` whose products are all zero: all rows are alike
+            mass = np.ones(len(mass))
         self.topic_mass_ = mass @ self.doc_topic_ / mass.sum()
 
 

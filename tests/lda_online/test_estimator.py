@@ -591,16 +591,18 @@ def test_an_epoch_that_was_cut_short_keeps_its_batch_size(monkeypatch, default_h
     assert found.resume(stream_of(uci, 5), 1).n_updates_ == 21 + 10
 
 
-def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler, pressing_ctrl_c):
+@pytest.mark.parametrize("at", [1, 4])
+def test_a_second_ctrl_c_does_not_wait(monkeypatch, default_handler, pressing_ctrl_c, at):
     found = model()
     with monkeypatch.context() as patched:
-        patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, 4, times=2))
+        patched.setattr(fast, "online_step_in_threads", pressing_ctrl_c(fast.online_step_in_threads, at, times=2))
         with pytest.raises(KeyboardInterrupt) as stopped:
-            found.fit(CORPUS)
+            found.fit(CORPUS, held_out=NEW)
     assert str(stopped.value) == ""  # Python's own, from inside the step
     assert signal.getsignal(signal.SIGINT) is default_handler
-    assert found.n_updates_ == 3 and np.isfinite(found.score(NEW))
-    assert same(found.resume(CORPUS, 2), model().fit(CORPUS))
+    assert found.n_updates_ == at - 1 and np.isfinite(found.score(NEW))
+    n_epochs = 3 if at == 1 else 2  # but for the one that was begun
+    assert same(found.resume(CORPUS, n_epochs, held_out=NEW), model().fit(CORPUS, held_out=NEW), (*LEARNED, *TRACE))
 
 
 def test_ctrl_c_in_a_partial_fit_leaves_the_model_as_it_was(monkeypatch, default_handler, pressing_ctrl_c):

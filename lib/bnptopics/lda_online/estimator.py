@@ -413,7 +413,7 @@ class OnlineLDA(VariationalTopicModel):
         if held_out is not None:
             if len(self.held_out_updates_) and self.held_out_updates_[-1] % self.evaluate_every:
                 self._forget_last_evaluation()  # where a fit ended is not one of the schedule
-            if not self.n_updates_:
+            if not self.n_updates_ and not len(self.held_out_updates_):
                 self._evaluate(held_out)
         try:
             for _ in iterate(n_steps, what=type(self).__name__, verbose=self.verbose):

@@ -221,6 +221,20 @@ def test_a_topic_that_is_huge_in_the_words_and_zero_in_the_document(kernels):
 
 
 @each_engine
+def test_topics_that_are_huge_where_the_other_factor_is_zero(kernels):
+    """They are no measure of the one topic that both have, though it is smaller than either by 200 decades.
+
+    With a word that no topic explains beside it the twin takes its other way.
+    """
+    a, b = [[1e100, 1e-100, 0.0]], [[0.0, 0.0], [1e-100, 0.0], [1e100, 1.0]]
+    for rows in ([[3, 0]], [[3, 2]]):
+        case = cases.case(rows, a, b)
+        np.testing.assert_allclose(kernels.update_a(*case.values()), [[1e100, 3e100, 0.0]], rtol=1e-14)
+    alone = cases.case([[3, 0]], a, b)
+    assert kernels.log_likelihood(*alone.values()) == pytest.approx(-600 * math.log(10), rel=1e-14)
+
+
+@each_engine
 def test_a_count_that_no_topic_explains(kernels):
     """The divergence is infinite and stays so; other cells are treated as if this one were empty; nothing is NaN."""
     rows = np.array([[2, 1, 3], [1, 2, 0]])

@@ -58,9 +58,12 @@ def _add_four(total, q0, q1, q2, q3, b0, b1, b2, b3):
 @njit(cache=True, nogil=True)
 def _shares(a, b, shares):
     """Fill `shares` (K,) with those of the topics in an entry, as in the reference; return the logarithm of a . b."""
-    largest_a, largest_b, total = a.max(), b.max(), 0.0
+    largest_a, largest_b, total = 0.0, 0.0, 0.0
     for k in range(len(a)):
-        shares[k] = (a[k] / largest_a) * (b[k] / largest_b) if largest_a > 0.0 and largest_b > 0.0 else 0.0
+        if a[k] > 0.0 and b[k] > 0.0:
+            largest_a, largest_b = max(largest_a, a[k]), max(largest_b, b[k])
+    for k in range(len(a)):
+        shares[k] = (a[k] / largest_a) * (b[k] / largest_b) if a[k] > 0.0 and b[k] > 0.0 else 0.0
         total += shares[k]
     if total == 0.0:
         return -inf

@@ -32,11 +32,14 @@ Bounds = NDArray[np.int64]
 def _cell(a_d: Floats, b_v: Floats) -> tuple[Floats, float]:
     """The shares A_dk B_kv / (AB)_dv of the topics in a cell, (K,), and log (AB)_dv; zeros and -inf where (AB)_dv is 0.
 
-    Rows are scaled by their largest entries first, so that no product underflows that matters, and none overflows.
+    Rows are scaled by their largest entries first, of topics where neither is zero, so that no product underflows that
+    matters, and none overflows.
     """
-    largest_a, largest_b = a_d.max(), b_v.max()
-    if largest_a == 0 or largest_b == 0:
+    both = (a_d > 0) & (b_v > 0)
+    if not both.any():
         return np.zeros(len(a_d)), -inf
+    a_d, b_v = both * a_d, both * b_v
+    largest_a, largest_b = a_d.max(), b_v.max()
     products = (a_d / largest_a) * (b_v / largest_b)
     total = products.sum()
     if total == 0:

@@ -44,6 +44,7 @@ PARAMETERS = [
     ("tol", -1e-9, "tol is -1e-09: it must be a number from 0"),
     ("tol", np.nan, "tol is nan: it must be a number from 0"),
     ("tol", np.inf, "tol is inf: it must be a number from 0"),
+    ("tol", 10**400, "tol is 1000000"),
     ("tol", "small", "tol is 'small': it must be a number from 0"),
     ("tol", True, "tol is True: it must be a number from 0"),
     ("tol", None, "tol is None: it must be a number from 0"),

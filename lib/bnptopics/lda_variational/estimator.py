@@ -488,7 +488,8 @@ class VariationalLDA(VariationalTopicModel):
     def _has_converged(self, bounds: NDArray[np.float64], numbers: NDArray[np.int64]) -> bool:
         """Has the bound changed by less than `tol` of its size in a pass, between its last two evaluations?
 
-        The change from cold to warm passes shows as a rise of its own: both must lie behind it, unless it never comes.
+        Cold passes may settle far below where warm ones lead: only warm passes are judged, the first of which begins
+        where the last cold one ended. Where all are cold, they are.
         """
         if len(bounds) < 2 or numbers[-2] < (self.cold_passes or 0):
             return False

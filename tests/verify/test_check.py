@@ -10,6 +10,7 @@ from numba import njit
 
 from bnptopics import verify
 from bnptopics.lda_gibbs import cases, fast, reference
+from bnptopics.lda_variational import reference as variational
 from bnptopics.verify.specification import PATH_TOLERANCE, Step
 
 SWEEP = verify.find("lda_gibbs.sweep")
@@ -211,6 +212,17 @@ def counts_in_a_byte(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms)
 def test_arrays_that_are_returned_instead_of_changed():
     with pytest.raises(verify.Falsified, match="left its arguments alone; change `z`, `n_dk`, `n_vk`, `n_k` in place"):
         verify.check(returns_new_arrays, "lda_gibbs.sweep")
+
+
+def test_arguments_that_nothing_was_to_be_done_to_are_no_reproach():
+    """The smallest example is an empty document whose gamma is right already: what is wrong is what was returned."""
+
+    def one_too_many(*args):
+        n_vk, n_iterations = variational.e_step(*args)
+        return n_vk + 1, n_iterations
+
+    with pytest.raises(verify.Falsified, match=r"`n_vk`\[0, 0\] is 1, and should be 0"):
+        verify.check(one_too_many, "lda_variational.e_step")
 
 
 def test_counts_that_overflow_a_byte_are_seen():

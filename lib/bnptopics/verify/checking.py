@@ -140,7 +140,11 @@ def judge_outcome(
         for name, comparer in spec.agree.items():
             difference = comparer.difference(case, name, observed[name], partial(expected, name), precision)
             if difference is not None:
-                if result is not None and spec.changes and all(_same(case[name], args[name]) for name in spec.changes):
+                if (
+                    result is not None
+                    and _left_alone(spec, case, args)
+                    and not _left_alone(spec, case, run(spec.reference, case)[0])
+                ):
                     in_place = ", ".join(f"`{name}`" for name in spec.changes)
                     return Difference(f"it returned something and left its arguments alone; change {in_place} in place")
                 return difference
@@ -153,6 +157,11 @@ def judge_outcome(
             except AssertionError as error:
                 return Difference(str(error))
     return None
+
+
+def _left_alone(spec: Spec, case: Case, args: Case) -> bool:
+    """Are all arguments as they were that may be changed in place?"""
+    return all(_same(case[name], args[name]) for name in spec.changes)
 
 
 def _same(before: Any, after: Any) -> bool:

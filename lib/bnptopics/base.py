@@ -4,9 +4,9 @@ import contextlib
 import hashlib
 import importlib
 import json
+import math
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
@@ -342,7 +342,11 @@ def whole(name: str, value: Any, least: int) -> int:
 def number(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:
     """`value` as a float, checked to be a finite number that is what is `wanted`, such as "from 0"."""
     is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool)
-    if not (is_number and abs(value) <= sys.float_info.max and holds(value)):  # int may be too large for a float
+    try:
+        is_number = is_number and math.isfinite(value)
+    except OverflowError:  # a whole number that is too large for a float
+        is_number = False
+    if not (is_number and holds(value)):
         raise ValueError(f"{name} is {value!r}: it must be a number {wanted}.")
     return float(value)
 

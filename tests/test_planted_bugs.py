@@ -1,4 +1,9 @@
-"""The fourth rung, bug by bug: `verify.check` refuses each and names it. A file apart, for a worker of its own."""
+"""What would keep one worker too long in `test_rooms`: planted bugs refused and named, twins under bounds checks."""
+
+import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -14,3 +19,20 @@ def test_planted_bug_is_falsified_and_named(spec: Spec, bug: str):
         verify.check(verify.plant(spec.reference, *spec.planted[bug]), spec.name)
     assert caught.value.look_alikes == [bug]
     assert verify.judge(spec, spec.twin, caught.value.case) is None
+
+
+def test_twins_stay_inside_their_arrays():
+    """All twins over all batteries, compiled once more with numba's bounds checks."""
+    program = (
+        "from bnptopics import verify\n"
+        "n = 0\n"
+        "for spec in verify.specs():\n"
+        "    for case in verify.battery(spec):\n"
+        "        verify.run(spec.twin, case); n += 1\n"
+        "import numba, json\n"
+        "print(json.dumps([n, numba.config.BOUNDSCHECK]))\n"
+    )
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"] + "-bounds"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [sum(len(verify.battery(spec)) for spec in verify.specs()), 1]

@@ -884,6 +884,18 @@ def test_a_failing_refit_leaves_the_fit_as_it_was(parameters, documents):
     assert same(found.resume(CORPUS, 2), model(n_sweeps=14).fit(CORPUS))
 
 
+def test_a_refit_that_finds_no_memory_leaves_the_fit_as_it_was(monkeypatch):
+    def no_memory(*arguments):
+        raise MemoryError
+
+    found = model().fit(CORPUS)
+    before = vars(found).copy()
+    monkeypatch.setattr(fast, "initialise", no_memory)
+    with pytest.raises(MemoryError):
+        found.fit(CORPUS[:5])
+    assert vars(found).keys() == before.keys() and all(vars(found)[name] is before[name] for name in before)
+
+
 def test_ctrl_c_while_the_input_is_checked_leaves_the_fit_as_it_was(monkeypatch):
     found = model().fit(CORPUS)
     before = vars(found).copy()

@@ -193,22 +193,22 @@ class GibbsLDA(TopicModel):
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
             self._check_starts(alpha, eta)
-        self._fold_in_seed = int(rng.integers(2**63))
-        # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the seed;
-        # the c-th child is the same however many there are.
-        children = np.random.SeedSequence(self._fold_in_seed).spawn(n_chains - 1)
-        self._rngs = (rng, *map(np.random.default_rng, children))
-        sizes = (corpus.words, corpus.doc_start, n_topics, corpus.vocab_size)
-        self.z_ = np.stack([kernels.initialise(*sizes, own.random(corpus.n_tokens))[0] for own in self._rngs])
-        self.chain_alpha_, self.chain_eta_ = np.tile(alpha, (n_chains, 1)), np.tile(eta, (n_chains, 1))
-        self.n_sweeps_ = self.n_prior_updates_ = 0
-        self.log_joint_ = np.empty((n_chains, 0))
-        self._trace_n_k = np.empty((n_chains, 0, n_topics), dtype=np.int32)
-        self._trace_priors = np.empty((n_chains, 0, 2))  # sums of alpha and of eta
-        self._counted = np.empty(0, dtype=bool)  # which sweeps were samples
-        self._samples, self._capped = np.zeros((2, n_chains), dtype=np.int64)
-        self._total_dk = np.zeros((n_chains, corpus.n_documents, n_topics), dtype=np.int64)
-        self._total_phi = np.zeros((n_chains, corpus.vocab_size, n_topics))
+            self._fold_in_seed = int(rng.integers(2**63))
+            # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the
+            # seed; the c-th child is the same however many there are.
+            children = np.random.SeedSequence(self._fold_in_seed).spawn(n_chains - 1)
+            self._rngs = (rng, *map(np.random.default_rng, children))
+            sizes = (corpus.words, corpus.doc_start, n_topics, corpus.vocab_size)
+            self.z_ = np.stack([kernels.initialise(*sizes, own.random(corpus.n_tokens))[0] for own in self._rngs])
+            self.chain_alpha_, self.chain_eta_ = np.tile(alpha, (n_chains, 1)), np.tile(eta, (n_chains, 1))
+            self.n_sweeps_ = self.n_prior_updates_ = 0
+            self.log_joint_ = np.empty((n_chains, 0))
+            self._trace_n_k = np.empty((n_chains, 0, n_topics), dtype=np.int32)
+            self._trace_priors = np.empty((n_chains, 0, 2))  # sums of alpha and of eta
+            self._counted = np.empty(0, dtype=bool)  # which sweeps were samples
+            self._samples, self._capped = np.zeros((2, n_chains), dtype=np.int64)
+            self._total_dk = np.zeros((n_chains, corpus.n_documents, n_topics), dtype=np.int64)
+            self._total_phi = np.zeros((n_chains, corpus.vocab_size, n_topics))
         self._sample(corpus, n_sweeps)
         return self
 

@@ -1,7 +1,6 @@
 """GibbsLDA as its users meet it: same fits from all doors, reproducible, resumable, saved whole, scored honestly."""
 
 import copy
-import hashlib
 import itertools
 import json
 import math
@@ -19,12 +18,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import bnptopics
 from bnptopics import Corpus, GibbsLDA
@@ -62,87 +55,7 @@ def same(first: GibbsLDA, second: GibbsLDA, names: tuple[str, ...] = LEARNED) ->
     return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
 
 
-# --------------------------------------------------------------------------------------------------------- scikit-learn
-
-QUICK = GibbsLDA(n_topics=3, n_sweeps=5, burn_in=2, thin=1)
-
-
-@pytest.mark.foreign_randomness
-@parametrize_with_checks(
-    [
-        QUICK,
-        GibbsLDA(n_topics=2, n_sweeps=3, burn_in=1, thin=1, engine="reference"),
-        GibbsLDA(n_topics=3, n_sweeps=5, burn_in=2, thin=1, algorithm="sparse"),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.foreign_randomness
-def test_no_scikit_learn_check_is_expected_to_fail_or_left_out():
-    """Only the check of array API inputs may be skipped: it needs an environment variable."""
-    results = check_estimator(QUICK, on_fail=None, on_skip=None)
-    assert len(results) > 40
-    odd = {result["check_name"]: result["status"] for result in results if result["status"] != "passed"}
-    assert odd in ({}, {"check_array_api_input": "skipped"})
-
-
-def test_pipeline_from_texts():
-    texts = ["cats purr and cats sleep", "dogs bark", "cats sleep", "", "dogs bark and dogs run"]
-    steps = Pipeline([("count", CountVectorizer()), ("topics", model(n_topics=2))])
-    theta = steps.fit_transform(texts)
-    assert theta.shape == (5, 2)
-    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert steps.transform(["cats bark unheard-of things"]).shape == (1, 2)
-    assert steps.get_feature_names_out().tolist() == ["gibbslda0", "gibbslda1"]
-    assert np.isfinite(steps.score(texts))
-
-
-def test_cross_validation_of_a_corpus():
-    scores = cross_val_score(model(n_sweeps=5), CORPUS, cv=4)
-    by_hand = []
-    for test in np.array_split(np.arange(40), 4):
-        train = np.setdiff1d(np.arange(40), test)
-        by_hand.append(model(n_sweeps=5).fit(CORPUS[train]).score(CORPUS[test]))
-    assert scores.tolist() == by_hand
-    search = GridSearchCV(model(n_sweeps=5), {"n_topics": [2, 4]}, cv=2).fit(CORPUS)
-    assert search.best_estimator_.topic_word_.shape[0] == search.best_params_["n_topics"]
-
-
-def test_names_and_pandas_output(fitted):
-    assert fitted.get_feature_names_out().tolist() == ["gibbslda0", "gibbslda1", "gibbslda2"]
-    frame = clone(fitted).set_output(transform="pandas").fit(CORPUS).transform(NEW)
-    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == ["gibbslda0", "gibbslda1", "gibbslda2"]
-    assert np.array_equal(frame.to_numpy(), fitted.transform(NEW))
-
-
 # ------------------------------------------------------------------------------------------------------- forms of input
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_all_forms_of_a_corpus_give_the_same_fit(fitted):
-    counts = CORPUS.counts
-    dense = counts.toarray()
-    forms = [
-        CORPUS.bags(),
-        counts,
-        sparse.csr_matrix(counts),
-        counts.tocsc(),
-        counts.tocoo(),
-        dense,
-        dense.astype(float),
-        dense.astype(np.int16),
-        np.asfortranarray(dense),
-        dense.tolist(),
-        pd.DataFrame(dense, columns=CORPUS.vocabulary),
-    ]
-    for form in forms:
-        other = model().fit(form)
-        assert same(fitted, other, LEARNED[:-1])
-        assert np.array_equal(other.transform(NEW.counts), fitted.transform(NEW))
-    assert other.vocabulary_ == CORPUS.vocabulary
-    assert model().fit(counts).vocabulary_ == tuple(map(str, range(25)))
 
 
 def test_the_input_is_left_as_it_was():
@@ -153,14 +66,6 @@ def test_the_input_is_left_as_it_was():
     model(n_sweeps=2).fit(counts).transform(counts)
     for old, new in zip(before, (counts.data, counts.indices, counts.indptr), strict=True):
         assert np.array_equal(old, new)
-
-
-def test_order_of_tokens_inside_documents_plays_no_part(fitted):
-    rng = np.random.default_rng(2)
-    words = [rng.permutation(CORPUS.words[a:b].tolist()) for a, b in itertools.pairwise(CORPUS.doc_start)]
-    shuffled = Corpus(np.concatenate(words), CORPUS.doc_start, CORPUS.vocabulary)
-    assert not np.array_equal(shuffled.words, CORPUS.words)
-    assert same(model().fit(shuffled), fitted)
 
 
 # ------------------------------------------------------------------------------------------------------ what is learned
@@ -304,20 +209,6 @@ def test_generator_is_drawn_from_and_none_is_fresh():
     assert not np.array_equal(first, second)
 
 
-def test_same_seed_same_fit_in_another_process(fitted, tmp_path):
-    np.save(tmp_path / "counts.npy", CORPUS.counts.toarray())
-    program = (
-        "import numpy as np, hashlib, sys; from bnptopics import GibbsLDA\n"
-        f"counts = np.load({str(tmp_path / 'counts.npy')!r})\n"
-        "m = GibbsLDA(3, n_sweeps=12, burn_in=4, thin=2, random_state=0, n_jobs=2).fit(counts)\n"
-        "parts = m.z_, m.log_joint_, m.topic_word_, m.doc_topic_, m.transform(counts)\n"
-        "print(*(hashlib.sha256(part.tobytes()).hexdigest() for part in parts))\n"
-    )
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    parts = fitted.z_, fitted.log_joint_, fitted.topic_word_, fitted.doc_topic_, fitted.transform(CORPUS)
-    assert out.split() == [hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest() for part in parts]
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 99, -1])
 def test_number_of_threads_changes_nothing(fitted, n_jobs):
     other = model(n_jobs=n_jobs).fit(CORPUS)
@@ -326,34 +217,7 @@ def test_number_of_threads_changes_nothing(fitted, n_jobs):
     assert other.score(NEW) == fitted.score(NEW)
 
 
-def test_parameters_given_by_the_user_are_never_changed():
-    alpha, eta = np.array([0.1, 0.5, 2.0]), np.full(25, 0.3)
-    found = model(alpha=alpha, eta=eta)
-    before = found.get_params()
-    found.fit(CORPUS).resume(CORPUS, 3).transform(NEW)
-    assert found.get_params().keys() == before.keys()
-    assert all(found.get_params()[name] is value for name, value in before.items())
-    assert alpha.tolist() == [0.1, 0.5, 2.0] and eta.tolist() == [0.3] * 25
-    alpha[:] = 7  # the fit holds a copy
-    assert found.alpha_.tolist() == [0.1, 0.5, 2.0]
-
-
 # ------------------------------------------------------------------------------------------------------------ transform
-
-
-def test_a_document_is_transformed_by_itself(fitted):
-    """Order, company, repetition and splitting change no bit of a document's row."""
-    whole = fitted.transform(NEW)
-    order = np.random.default_rng(3).permutation(40)
-    assert np.array_equal(fitted.transform(NEW[order]), whole[order])
-    assert np.array_equal(fitted.transform(NEW[[5, 5, 7, 5]]), whole[[5, 5, 7, 5]])
-    for d in range(40):
-        assert np.array_equal(fitted.transform(NEW[[d]])[0], whole[d])
-    assert np.array_equal(fitted.transform(NEW), whole)  # and the model is not used up
-    longer = Corpus(
-        np.concatenate([NEW.words, np.zeros(200, int)]), [*NEW.doc_start, NEW.n_tokens + 200], NEW.vocabulary
-    )
-    assert np.array_equal(fitted.transform(longer)[:40], whole)
 
 
 def test_transformed_rows_are_distributions(fitted):
@@ -399,10 +263,6 @@ def test_documents_of_the_fit_get_much_the_same_rows(fitted):
     """Fold-in and training estimate the same thing by two means."""
     long = CORPUS.lengths >= 10
     assert np.abs(fitted.transform(CORPUS) - fitted.doc_topic_)[long].mean() < 0.05
-
-
-def test_fit_transform_is_fit_then_transform(fitted):
-    assert np.array_equal(model().fit_transform(CORPUS), fitted.transform(CORPUS))
 
 
 # ---------------------------------------------------------------------------------------------------- score, perplexity
@@ -547,25 +407,6 @@ def test_resume_takes_the_same_counts_under_other_forms():
     assert same(nameless, at_once, LEARNED[:-1])
 
 
-def test_resume_refuses_other_documents():
-    found = model().fit(CORPUS)
-    before = found.z_.copy()
-    moved = CORPUS.counts.toarray()
-    moved[[2, 3]] = moved[[3, 2]]
-    changed = CORPUS.counts.toarray()
-    d, v = np.argwhere(changed > 0)[0]
-    changed[d, v] -= 1
-    changed[d, (v + 1) % 25] += 1
-    assert CORPUS.lengths[:2].tolist() == [0, 1]
-    bounds = CORPUS.doc_start.copy()
-    bounds[1] = 1  # the same tokens in the same order, but now the second document is empty, and not the first
-    recut = Corpus(CORPUS.words, bounds, CORPUS.vocabulary)
-    for other in (NEW, CORPUS[:39], CORPUS[::-1], moved, changed, recut):
-        with pytest.raises(ValueError, match="X is not the corpus of the fit: resume goes on with the same documents"):
-            found.resume(other, 1)
-    assert np.array_equal(found.z_, before) and found.n_sweeps_ == 12
-
-
 def test_resume_begins_to_sample_where_the_fit_had_not():
     found = model(n_sweeps=3).fit(CORPUS)
     assert found.n_samples_ == 0
@@ -573,13 +414,6 @@ def test_resume_begins_to_sample_where_the_fit_had_not():
 
 
 # -------------------------------------------------------------------------------------------------------- save and load
-
-
-def assert_equal_models(first: GibbsLDA, second: GibbsLDA) -> None:
-    assert type(first) is type(second)
-    assert vars(first).keys() == vars(second).keys()
-    for name, value in vars(first).items():
-        assert_equal_values(value, getattr(second, name), name)
 
 
 def assert_equal_values(value: object, other: object, name: str) -> None:
@@ -593,41 +427,6 @@ def assert_equal_values(value: object, other: object, name: str) -> None:
             assert_equal_values(mine, theirs, name)
     else:
         assert value == other, name
-
-
-NAMED = pd.DataFrame(CORPUS.counts.toarray(), columns=CORPUS.vocabulary)
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize(
-    ("parameters", "documents"),
-    [
-        ({}, CORPUS),
-        ({}, CORPUS.counts),
-        ({}, NAMED),
-        ({"alpha": np.array([0.1, 0.5, 2.0]), "eta": np.linspace(0.1, 1, 25)}, CORPUS),
-        ({"alpha": [0.1, 0.5, 2.0], "eta": tuple(np.linspace(0.1, 1, 25))}, CORPUS),
-        ({"alpha": np.array(0.3), "eta": 1}, CORPUS),
-        ({"random_state": np.random.default_rng(5)}, CORPUS),
-        ({"random_state": np.random.Generator(np.random.MT19937(5))}, CORPUS),
-        ({"random_state": np.random.Generator(np.random.Philox(5))}, CORPUS),
-        ({"random_state": np.random.Generator(np.random.SFC64(5))}, CORPUS),
-        ({"random_state": None, "n_jobs": 2, "verbose": False, "n_chains": 3}, CORPUS),
-        ({"engine": "reference", "n_sweeps": 2, "burn_in": 9}, CORPUS),
-    ],
-    ids=["corpus", "counts", "frame", "arrays", "lists", "scalars", "pcg", "mt", "philox", "sfc", "none", "reference"],
-)
-def test_save_and_load_keep_everything(parameters, documents, tmp_path):
-    saved = model(**parameters).fit(documents)
-    saved.save(tmp_path / "model")
-    loaded = bnptopics.load(str(tmp_path / "model"))
-    assert_equal_models(saved, loaded)
-    assert np.array_equal(loaded.transform(NEW.counts), saved.transform(NEW.counts))
-    assert loaded.score(NEW.counts) == saved.score(NEW.counts)
-    assert loaded.top_words(3) == saved.top_words(3)
-    assert same(loaded.resume(documents, 2), copy.deepcopy(saved).resume(documents, 2))
-    if parameters.get("random_state", 0) is not None:
-        assert same(bnptopics.load(tmp_path / "model").fit(documents), saved.fit(documents))
 
 
 def test_a_loaded_model_still_shares_its_generator(tmp_path):
@@ -653,14 +452,6 @@ def test_saved_words_need_no_alphabet(tmp_path):
     saved = GibbsLDA(2, n_sweeps=2, random_state=0).fit(Corpus(np.arange(9), [0, 9], words))
     saved.save(tmp_path / "modèle.npz")
     assert bnptopics.load(tmp_path / "modèle.npz").vocabulary_ == tuple(words)
-
-
-def test_a_model_that_is_not_fitted_is_saved_too(tmp_path):
-    model(alpha=[1.0, 2.0, 3.0]).save(tmp_path / "model")
-    loaded = bnptopics.load(tmp_path / "model")
-    assert loaded.get_params() == model(alpha=[1.0, 2.0, 3.0]).get_params()
-    with pytest.raises(NotFittedError):
-        loaded.transform(NEW)
 
 
 def test_the_file_is_a_zip_of_arrays_and_json(fitted, tmp_path):
@@ -830,25 +621,6 @@ def test_what_cannot_be_saved_is_named_and_nothing_written(fitted, tmp_path):
     with pytest.raises(TypeError, match=r"param\.alpha is a set, which cannot be saved"):
         odd.save(tmp_path / "model")
     assert os.listdir(tmp_path) == []
-
-
-# ------------------------------------------------------------------------------------------------------- pickle, copies
-
-
-def test_pickle_and_deep_copies_are_whole_and_apart(fitted):
-    for twin in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
-        assert_equal_models(fitted, twin)
-        before = fitted.z_.copy()
-        twin.resume(CORPUS, 3)
-        assert fitted.n_sweeps_ == 12 and np.array_equal(fitted.z_, before)
-        assert same(twin, model(n_sweeps=15).fit(CORPUS))
-
-
-def test_clone_has_the_parameters_and_not_the_fit():
-    original = model(alpha=[0.1, 0.5, 2.0]).fit(CORPUS)
-    twin = clone(original)
-    assert twin.get_params() == original.get_params()
-    assert not [name for name in vars(twin) if name.endswith("_")]
 
 
 # ------------------------------------------------------------------------------------------ failed and interrupted fits

@@ -13,11 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import bnptopics
 from bnptopics import Corpus, CorpusStream, OnlineLDA, VariationalLDA
@@ -74,34 +71,6 @@ def minibatches(corpus: Corpus, size: int = 8) -> list[Corpus]:
 # --------------------------------------------------------------------------------------------------------- scikit-learn
 
 
-@pytest.mark.foreign_randomness
-@parametrize_with_checks(
-    [
-        OnlineLDA(n_topics=3, batch_size=5, n_epochs=2),
-        OnlineLDA(n_topics=2, n_epochs=1, engine="reference", max_doc_update_iter=3),
-        OnlineLDA(n_topics=2, n_epochs=2, optimise_priors="both", n_documents=10_000),
-    ]
-)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.foreign_randomness
-def test_no_scikit_learn_check_is_expected_to_fail_or_left_out():
-    """With the defaults. Only the check of array API inputs may be skipped: it needs an environment variable."""
-    results = check_estimator(OnlineLDA(), on_fail=None, on_skip=None)
-    assert len(results) > 40
-    odd = {result["check_name"]: result["status"] for result in results if result["status"] != "passed"}
-    assert odd in ({}, {"check_array_api_input": "skipped"})
-
-
-def test_cross_validation_pipelines_and_names():
-    scores = cross_val_score(model(n_epochs=1), CORPUS, cv=3)
-    assert scores.shape == (3,) and np.isfinite(scores).all()
-    steps = Pipeline([("topics", model())]).set_output(transform="pandas")
-    assert list(steps.fit_transform(CORPUS.counts).columns) == ["onlinelda0", "onlinelda1", "onlinelda2"]
-
-
 def test_data_frames_of_transform_are_no_part_of_the_fit(fitted, tmp_path):
     found = model().set_output(transform="pandas").fit(CORPUS)
     assert isinstance(found.doc_topic_, np.ndarray) and np.array_equal(found.doc_topic_, fitted.doc_topic_)
@@ -113,20 +82,6 @@ def test_data_frames_of_transform_are_no_part_of_the_fit(fitted, tmp_path):
 def test_pipelines_pass_held_out_documents_on():
     steps = Pipeline([("topics", model())]).fit(CORPUS, topics__held_out=NEW)
     assert len(steps[-1].held_out_perplexity_) == 1 + 2 + 1
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_all_forms_of_a_corpus_give_the_same_fit(fitted):
-    counts = CORPUS.counts
-    rng = np.random.default_rng(2)
-    words = [rng.permutation(CORPUS.words[a:b].tolist()) for a, b in itertools.pairwise(CORPUS.doc_start)]
-    shuffled = Corpus(np.concatenate(words), CORPUS.doc_start, CORPUS.vocabulary)
-    dense = counts.toarray()
-    forms = (shuffled, counts, counts.tocsc(), sparse.coo_matrix(counts), dense, dense.astype(float), dense.tolist())
-    for form in (*forms, pd.DataFrame(dense, columns=CORPUS.vocabulary)):
-        other = model().fit(form)
-        assert same(other, fitted)
-        assert np.array_equal(other.doc_topic_, fitted.doc_topic_)
 
 
 # ---------------------------------------------------------------------------------------------- what a fit consists of
@@ -462,35 +417,6 @@ def test_number_of_threads_changes_nothing(fitted, n_jobs):
     assert np.array_equal(other.transform(NEW), fitted.transform(NEW))
 
 
-def test_same_seed_same_fit_in_another_process(fitted, tmp_path):
-    np.save(tmp_path / "counts.npy", CORPUS.counts.toarray())
-    program = (
-        "import numpy as np; from bnptopics import OnlineLDA\n"
-        f"counts = np.load({str(tmp_path / 'counts.npy')!r})\n"
-        "m = OnlineLDA(3, batch_size=8, n_epochs=3, random_state=0, n_jobs=2).fit(counts)\n"
-        f"np.save({str(tmp_path / 'lambda.npy')!r}, m.lambda_)\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    assert np.array_equal(np.load(tmp_path / "lambda.npy"), fitted.lambda_)
-
-
-def test_parameters_given_by_the_user_are_never_changed():
-    alpha, eta = np.array([0.1, 0.5, 2.0]), np.full(25, 0.3)
-    found = model(alpha=alpha, eta=eta, optimise_priors="both")
-    before = found.get_params()
-    found.fit(CORPUS).resume(CORPUS, 1).partial_fit(NEW)
-    assert all(found.get_params()[name] is value for name, value in before.items())
-    assert alpha.tolist() == [0.1, 0.5, 2.0] and eta.tolist() == [0.3] * 25
-
-
-def test_a_document_is_transformed_by_itself(fitted):
-    whole = fitted.transform(NEW)
-    order = np.random.default_rng(3).permutation(20)
-    assert np.array_equal(fitted.transform(NEW[order]), whole[order])
-    for d in range(20):
-        assert np.array_equal(fitted.transform(NEW[[d]])[0], whole[d])
-
-
 # ------------------------------------------------------------------------------------------------------- held-out trace
 
 
@@ -532,14 +458,6 @@ def test_n_epochs_then_m_equal_n_plus_m(n, m, tmp_path):
     for again in (parts, bnptopics.load(tmp_path / "model"), pickle.loads(pickle.dumps(parts))):
         again.resume(CORPUS.counts, m, held_out=NEW)
         assert same(again, whole, (*LEARNED, *TRACE, "doc_topic_", "n_epochs_"))
-
-
-def test_resume_refuses_other_documents(fitted):
-    found = copy.deepcopy(fitted)
-    for other in (NEW, CORPUS[:49], CORPUS[::-1]):
-        with pytest.raises(ValueError, match="X is not the corpus of the fit"):
-            found.resume(other, 1)
-    assert same(found, fitted)
 
 
 @pytest.mark.parametrize(

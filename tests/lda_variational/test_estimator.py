@@ -3,27 +3,17 @@
 What all estimators share (halves of documents, refusals of damaged files, handlers of Ctrl-C) is tested with GibbsLDA.
 """
 
-import copy
-import hashlib
 import itertools
 import math
 import os
 import pickle
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.special import digamma
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 import bnptopics
 from bnptopics import Corpus, GibbsLDA, VariationalLDA, datasets, match_topics
@@ -79,82 +69,7 @@ def same(first: VariationalLDA, second: VariationalLDA, names: tuple[str, ...] =
     return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
 
 
-# --------------------------------------------------------------------------------------------------------- scikit-learn
-
-
-@pytest.mark.foreign_randomness
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        VariationalLDA(3, max_iter=8, cold_passes=3),
-        VariationalLDA(3, max_iter=4, cold_passes=None, init="noise", optimise_priors="both", n_jobs=2),
-    ],
-    ids=["plain", "priors"],
-)
-def test_every_scikit_learn_check_passes(estimator):
-    """None is expected to fail. Only that of array API inputs may be skipped: it needs an environment variable."""
-    results = check_estimator(estimator, on_fail=None, on_skip=None)
-    assert len(results) > 40
-    odd = {result["check_name"]: result["exception"] for result in results if result["status"] != "passed"}
-    assert odd.keys() <= {"check_array_api_input"}, odd
-
-
-def test_pipeline_from_texts():
-    texts = ["cats purr and cats sleep", "dogs bark", "cats sleep", "", "dogs bark and dogs run"]
-    steps = Pipeline([("count", CountVectorizer()), ("topics", model(n_topics=2))])
-    theta = steps.fit_transform(texts)
-    assert theta.shape == (5, 2)
-    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert steps.transform(["cats bark unheard-of things"]).shape == (1, 2)
-    assert steps.get_feature_names_out().tolist() == ["variationallda0", "variationallda1"]
-    assert np.isfinite(steps.score(texts))
-
-
-def test_cross_validation_of_a_corpus():
-    scores = cross_val_score(model(), CORPUS, cv=4)
-    by_hand = []
-    for test in np.array_split(np.arange(40), 4):
-        train = np.setdiff1d(np.arange(40), test)
-        by_hand.append(model().fit(CORPUS[train]).score(CORPUS[test]))
-    assert scores.tolist() == by_hand
-    search = GridSearchCV(model(), {"n_topics": [2, 4]}, cv=2).fit(CORPUS)
-    assert search.best_estimator_.topic_word_.shape[0] == search.best_params_["n_topics"]
-
-
-def test_names_and_pandas_output(fitted):
-    names = [f"variationallda{k}" for k in range(3)]
-    assert fitted.get_feature_names_out().tolist() == names
-    frame = clone(fitted).set_output(transform="pandas").fit(CORPUS)
-    rows = frame.transform(NEW)
-    assert isinstance(rows, pd.DataFrame) and list(rows.columns) == names
-    assert np.array_equal(rows.to_numpy(), fitted.transform(NEW))
-    assert (frame.score(NEW), frame.bound(NEW)) == (fitted.score(NEW), fitted.bound(NEW))
-
-
 # ------------------------------------------------------------------------------------------------------- forms of input
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-def test_all_forms_of_a_corpus_give_the_same_fit(fitted):
-    counts = CORPUS.counts
-    dense = counts.toarray()
-    frame = pd.DataFrame(dense, columns=CORPUS.vocabulary)
-    forms = [CORPUS.bags(), counts, sparse.csr_matrix(counts), counts.tocsc(), counts.tocoo(), dense]
-    forms += [dense.astype(float), dense.astype(np.int16), np.asfortranarray(dense), dense.tolist(), frame]
-    for form in forms:
-        other = model().fit(form)
-        assert same(fitted, other, LEARNED[:-1])
-        assert np.array_equal(other.transform(NEW.counts), fitted.transform(NEW))
-    assert other.vocabulary_ == CORPUS.vocabulary
-    assert model().fit(counts).vocabulary_ == tuple(map(str, range(25)))
-
-
-def test_order_of_tokens_inside_documents_plays_no_part(fitted):
-    rng = np.random.default_rng(2)
-    words = [rng.permutation(CORPUS.words[a:b].tolist()) for a, b in itertools.pairwise(CORPUS.doc_start)]
-    shuffled = Corpus(np.concatenate(words), CORPUS.doc_start, CORPUS.vocabulary)
-    assert not np.array_equal(shuffled.words, CORPUS.words)
-    assert same(model().fit(shuffled), fitted)
 
 
 def test_the_type_form_of_a_corpus():
@@ -441,20 +356,6 @@ def test_generator_is_drawn_from_and_none_is_fresh():
     assert not np.array_equal(first, second)
 
 
-def test_same_seed_same_fit_in_another_process(fitted, tmp_path):
-    np.save(tmp_path / "counts.npy", CORPUS.counts.toarray())
-    program = (
-        "import numpy as np, hashlib, sys; from bnptopics import VariationalLDA\n"
-        f"counts = np.load({str(tmp_path / 'counts.npy')!r})\n"
-        f"m = VariationalLDA(**{QUICK!r}, n_jobs=2).fit(counts)\n"
-        "parts = m.lambda_, m.gamma_, m.bound_, m.topic_word_, m.transform(counts)\n"
-        "print(*(hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest() for part in parts))\n"
-    )
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    parts = fitted.lambda_, fitted.gamma_, fitted.bound_, fitted.topic_word_, fitted.transform(CORPUS)
-    assert out.split() == [hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest() for part in parts]
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, 99, -1])
 def test_number_of_threads_changes_no_bit(fitted, n_jobs):
     other = model(n_jobs=n_jobs).fit(CORPUS)
@@ -481,36 +382,7 @@ def test_threads_are_asked_for(monkeypatch):
     assert seen == [3] * 4
 
 
-def test_parameters_given_by_the_user_are_never_changed():
-    alpha, eta = np.array([0.1, 0.5, 2.0]), np.full(25, 0.3)
-    found = model(alpha=alpha, eta=eta)
-    before = found.get_params()
-    found.fit(CORPUS).resume(CORPUS, 3).transform(NEW)
-    assert found.get_params().keys() == before.keys()
-    assert all(found.get_params()[name] is value for name, value in before.items())
-    assert alpha.tolist() == [0.1, 0.5, 2.0] and eta.tolist() == [0.3] * 25
-    alpha[:] = 7  # the fit holds a copy
-    assert found.alpha_.tolist() == [0.1, 0.5, 2.0]
-
-
 # ------------------------------------------------------------------------------------------------------------ transform
-
-
-@pytest.mark.parametrize("engine", ["fast", "reference"])
-def test_a_document_is_transformed_by_itself(fitted, engine):
-    """Order, company, repetition and splitting change no bit of a document's row."""
-    found = copy.deepcopy(fitted).set_params(engine=engine)
-    some = NEW[:8]
-    whole = found.transform(some)
-    order = np.random.default_rng(3).permutation(8)
-    assert np.array_equal(found.transform(some[order]), whole[order])
-    assert np.array_equal(found.transform(some[[5, 5, 7, 5]]), whole[[5, 5, 7, 5]])
-    for d in range(8):
-        assert np.array_equal(found.transform(some[[d]])[0], whole[d])
-    assert np.array_equal(found.transform(some), whole)  # and the model is not used up
-    words = np.concatenate([some.words, np.zeros(200, int)])
-    longer = Corpus(words, [*some.doc_start, some.n_tokens + 200], some.vocabulary)
-    assert np.array_equal(found.transform(longer)[:8], whole)
 
 
 def test_transformed_rows_are_distributions(fitted):
@@ -544,10 +416,6 @@ def test_documents_of_the_fit_get_much_the_same_rows(good):
     """Fold-in and training estimate the same thing, but from other starts."""
     train = QUALITY[:500]
     assert np.abs(good.transform(train) - good.doc_topic_).mean() < 0.01
-
-
-def test_fit_transform_is_fit_then_transform(fitted):
-    assert np.array_equal(model().fit_transform(CORPUS), fitted.transform(CORPUS))
 
 
 def test_words_that_the_fit_never_met_are_legal():
@@ -672,64 +540,7 @@ def test_resume_goes_on_when_more_is_asked_for():
     assert found.set_params(tol=0).resume(CORPUS, 5).n_iter_ == before + 5 and not found.converged_
 
 
-def test_resume_refuses_other_documents(fitted):
-    found = copy.deepcopy(fitted)
-    moved = CORPUS.counts.toarray()
-    moved[[2, 3]] = moved[[3, 2]]
-    for other in (NEW, CORPUS[:39], CORPUS[::-1], moved):
-        with pytest.raises(ValueError, match="X is not the corpus of the fit: resume goes on with the same documents"):
-            found.resume(other, 1)
-    assert same(found, fitted)
-
-
 # -------------------------------------------------------------------------------------------- save, load, pickle, clone
-
-
-def assert_equal_models(first: VariationalLDA, second: VariationalLDA) -> None:
-    assert type(first) is type(second) and vars(first).keys() == vars(second).keys()
-    for name, value in vars(first).items():
-        other = getattr(second, name)
-        assert type(value) is type(other), name
-        if isinstance(value, np.ndarray):
-            assert value.dtype == other.dtype and np.array_equal(value, other), name
-        elif isinstance(value, np.random.Generator):
-            np.testing.assert_equal(value.bit_generator.state, other.bit_generator.state)
-        else:
-            assert value == other, name
-
-
-NAMED = pd.DataFrame(CORPUS.counts.toarray(), columns=CORPUS.vocabulary)
-
-
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@pytest.mark.parametrize(
-    ("parameters", "documents"),
-    [
-        ({}, CORPUS),
-        ({}, CORPUS.counts),
-        ({}, NAMED),
-        ({"alpha": np.array([0.1, 0.5, 2.0]), "eta": np.linspace(0.1, 1, 25)}, CORPUS),
-        ({"alpha": [0.1, 0.5, 2.0], "eta": np.float32(0.25), "n_topics": np.int64(3)}, CORPUS),
-        ({"random_state": np.random.default_rng(5)}, CORPUS),
-        ({"random_state": None, "n_jobs": 2, "verbose": False, "cold_passes": None}, CORPUS),
-        ({"engine": "reference", "max_iter": 2, "evaluate_every": 9}, CORPUS),
-    ],
-    ids=["corpus", "counts", "frame", "arrays", "lists", "generator", "none", "reference"],
-)
-def test_save_and_load_keep_everything(parameters, documents, tmp_path):
-    saved = model(**parameters).fit(documents)
-    saved.save(tmp_path / "model")
-    loaded = bnptopics.load(str(tmp_path / "model"))
-    assert same(loaded, saved)
-    if "n_topics" not in parameters:  # NumPy's numbers come back as Python's
-        assert_equal_models(saved, loaded)
-    new = NEW.counts[:8]
-    assert np.array_equal(loaded.transform(new), saved.transform(new))
-    assert (loaded.score(new), loaded.bound(new)) == (saved.score(new), saved.bound(new))
-    assert loaded.top_words(3) == saved.top_words(3)
-    assert same(loaded.resume(documents, 2), copy.deepcopy(saved).resume(documents, 2))
-    if parameters.get("random_state", 0) is not None:
-        assert same(bnptopics.load(tmp_path / "model").fit(documents), saved.fit(documents))
 
 
 def test_the_file_names_its_class_and_has_no_pickle(fitted, tmp_path):
@@ -739,30 +550,6 @@ def test_the_file_names_its_class_and_has_no_pickle(fitted, tmp_path):
         record = str(file["json"])
         assert {"state.lambda_", "state.gamma_", "state.bound_"} <= set(file.files)
     assert '"class": "bnptopics.lda_variational.estimator.VariationalLDA"' in record
-
-
-def test_a_model_that_is_not_fitted_is_saved_too(tmp_path):
-    model(alpha=[1.0, 2.0, 3.0]).save(tmp_path / "model")
-    loaded = bnptopics.load(tmp_path / "model")
-    assert loaded.get_params() == model(alpha=[1.0, 2.0, 3.0]).get_params()
-    with pytest.raises(NotFittedError):
-        loaded.transform(NEW)
-
-
-def test_pickle_and_deep_copies_are_whole_and_apart(fitted):
-    for twin in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
-        assert_equal_models(fitted, twin)
-        before = fitted.lambda_.copy(), fitted.gamma_.copy()
-        twin.resume(CORPUS, 3)
-        assert fitted.n_iter_ == 9 and np.array_equal(fitted.lambda_, before[0])
-        assert np.array_equal(fitted.gamma_, before[1])
-        assert same(twin, model(max_iter=12).fit(CORPUS))
-
-
-def test_clone_has_the_parameters_and_not_the_fit(fitted):
-    twin = clone(fitted)
-    assert twin.get_params() == fitted.get_params()
-    assert not [name for name in vars(twin) if name.endswith("_")]
 
 
 def test_what_pyldavis_is_given(fitted):

@@ -1,23 +1,15 @@
 """KLNMF and PLSI as their users meet them: one problem from two doors, reproducible, resumable, saved whole."""
 
-import copy
 import math
 import pickle
 import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import NMF
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import Pipeline
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import bnptopics
 from bnptopics import KLNMF, PLSI, Corpus, verify
@@ -66,42 +58,6 @@ def start(corpus: Corpus, n_topics: int = 3, seed: int = 5) -> tuple[np.ndarray,
 
 
 # --------------------------------------------------------------------------------------------------------- scikit-learn
-
-CHECKED = [
-    KLNMF(3, max_iter=5),
-    KLNMF(2, max_iter=3, order="parallel", engine="reference"),
-    PLSI(3, max_iter=5),
-]
-
-
-@pytest.mark.foreign_randomness
-@parametrize_with_checks(CHECKED)
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.foreign_randomness
-@pytest.mark.parametrize("model", [CHECKED[0], CHECKED[2]], ids=["nmf", "plsi"])
-def test_no_scikit_learn_check_is_expected_to_fail_or_left_out(model):
-    """Only the check of array API inputs may be skipped: it needs an environment variable."""
-    results = check_estimator(model, on_fail=None, on_skip=None)
-    assert len(results) > 40
-    odd = {result["check_name"]: result["status"] for result in results if result["status"] != "passed"}
-    assert odd in ({}, {"check_array_api_input": "skipped"})
-
-
-@each_model
-def test_pipeline_and_cross_validation(model):
-    texts = ["cats purr and cats sleep", "dogs bark", "cats sleep", "", "dogs bark and dogs run"]
-    steps = Pipeline([("count", CountVectorizer()), ("topics", clone(model).set_params(n_topics=2))])
-    theta = steps.fit_transform(texts)
-    np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert steps.transform(["cats bark unheard-of things"]).shape == (1, 2)
-    assert len(cross_val_score(model, CORPUS, cv=3)) == 3
-    frame = clone(model).set_output(transform="pandas").fit(CORPUS).transform(NEW)
-    assert isinstance(frame, pd.DataFrame) and list(frame.columns) == [
-        f"{type(model).__name__.lower()}{k}" for k in range(3)
-    ]
 
 
 @pytest.mark.parametrize("zeros", [False, True])
@@ -220,17 +176,6 @@ def test_zeros_of_the_start_stay(model):
 # ------------------------------------------------------------------------------------------- forms, seeds, threads
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
-@each_model
-def test_all_forms_of_a_corpus_give_the_same_fit(model):
-    counts = CORPUS.counts
-    first = fitted(model)
-    for form in (counts, counts.tocsc(), counts.toarray(), counts.toarray().astype(float), CORPUS.bags()):
-        other = fitted(model, form)
-        assert same(first, other, leave_out=("vocabulary_",))
-        assert np.array_equal(other.transform(NEW.counts), first.transform(NEW))
-
-
 @each_model
 def test_seeds_generators_and_refits(model):
     first = fitted(model)
@@ -250,44 +195,7 @@ def test_number_of_threads_changes_nothing(model, n_jobs):
     assert np.array_equal(other.transform(NEW), first.transform(NEW))
 
 
-@pytest.mark.parametrize("model", [KINDS["nmf"], KINDS["plsi"]], ids=["nmf", "plsi"])
-def test_same_seed_same_fit_in_another_process(model, tmp_path):
-    fitted(model, n_jobs=2).save(tmp_path / "model")
-    np.save(tmp_path / "counts.npy", CORPUS.counts.toarray())
-    program = (
-        "import numpy as np, bnptopics\n"
-        f"model = bnptopics.load({str(tmp_path / 'model')!r})\n"
-        f"model.fit(np.load({str(tmp_path / 'counts.npy')!r})).save({str(tmp_path / 'again')!r})\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    assert same(fitted(model), bnptopics.load(tmp_path / "again"), leave_out=("vocabulary_",))
-
-
-@each_model
-def test_parameters_given_by_the_user_are_never_changed(model):
-    a, b = start(CORPUS)
-    before = a.copy(), b.copy()
-    found = clone(model).set_params(init=(a, b))
-    params = found.get_params()
-    found.fit(CORPUS).resume(CORPUS, 3).transform(NEW)
-    assert all(found.get_params()[name] is value for name, value in params.items())
-    assert np.array_equal(a, before[0]) and np.array_equal(b, before[1])
-
-
 # ----------------------------------------------------------------------------------------------- transform and score
-
-
-@each_model
-def test_a_document_is_transformed_by_itself(model):
-    """Order, company and repetition change no bit of a document's row."""
-    found = fitted(model)
-    whole = found.transform(NEW)
-    np.testing.assert_allclose(whole.sum(axis=1), 1, rtol=0, atol=1e-12)
-    order = np.random.default_rng(3).permutation(40)
-    assert np.array_equal(found.transform(NEW[order]), whole[order])
-    assert np.array_equal(found.transform(NEW[[5, 5, 7, 5]]), whole[[5, 5, 7, 5]])
-    for d in range(40):
-        assert np.array_equal(found.transform(NEW[[d]])[0], whole[d])
 
 
 @each_model
@@ -361,29 +269,6 @@ def test_n_iterations_then_m_equal_n_plus_m(model, n, m, tmp_path):
     loaded, pickled = bnptopics.load(tmp_path / "begun"), pickle.loads(pickle.dumps(begun))
     for resumed in (begun.resume(CORPUS, m), loaded.resume(CORPUS.counts, m), pickled.resume(CORPUS, m)):
         assert same(resumed, at_once)
-
-
-@each_model
-def test_resume_refuses_other_documents(model):
-    found = fitted(model)
-    before = learned(copy.deepcopy(found))
-    for other in (NEW, CORPUS[:39], CORPUS[::-1]):
-        with pytest.raises(ValueError, match="X is not the corpus of the fit: resume goes on with the same documents"):
-            found.resume(other, 1)
-    assert all(np.array_equal(value, before[name]) for name, value in learned(found).items())
-
-
-@each_model
-def test_save_and_load_keep_everything(model, tmp_path):
-    pair = start(CORPUS)
-    for parameters in ({}, {"init": pair}, {"init": [pair[0].tolist(), pair[1].tolist()]}, {"n_jobs": 2}):
-        saved = fitted(model, **parameters)
-        saved.save(tmp_path / "model")
-        loaded = bnptopics.load(tmp_path / "model")
-        assert type(loaded) is type(saved) and vars(loaded).keys() == vars(saved).keys() and same(loaded, saved)
-        assert np.array_equal(loaded.transform(NEW), saved.transform(NEW))
-        assert loaded.top_words(3) == saved.top_words(3)
-        assert same(loaded.fit(CORPUS), saved.fit(CORPUS))
 
 
 @each_model

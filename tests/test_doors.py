@@ -19,7 +19,11 @@ ROOMS = sorted(path.parent.name for path in LIBRARY.glob("*/reference.py"))
 
 # Rooms that use each other's code, layer to same layer: `"lda_online": {"lda_variational"}` lets lda_online/fast.py
 # import lda_variational/fast.py, and so on for each layer.
-BORROWS: dict[str, set[str]] = {"lda_online": {"lda_variational"}, "nmf": {"lda_variational"}}
+BORROWS: dict[str, set[str]] = {
+    "heldout": {"lda_gibbs", "lda_variational"},
+    "lda_online": {"lda_variational"},
+    "nmf": {"lda_variational"},
+}
 
 STDLIB = set(sys.stdlib_module_names)
 # What a kernel may use to say what its arguments are.
@@ -52,6 +56,9 @@ RULES = {
     "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models", ".datasets"}, {"tqdm"}),
     "exports": Rule(STDLIB | {"numpy", "scipy", "sklearn", ".corpus"}, {"arviz"}),
     "matching": Rule({"typing", "numpy", "scipy"}),
+    "topics": Rule(STDLIB | {"numpy", ".corpus"}),
+    # Above the rooms: it fits any model and asks every measure.
+    "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
     "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports", ".streams"}),
     "show": Rule(
         STDLIB | {"numpy", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
@@ -65,7 +72,7 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    shared = {".base", ".corpus", ".exports", ".matching", ".streams"}
+    shared = {".base", ".corpus", ".exports", ".matching", ".streams", ".topics"}
     estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,

@@ -14,11 +14,12 @@ _HOME = {
     "KLNMF": "nmf.estimator",
     "OnlineLDA": "lda_online.estimator",
     "PLSI": "nmf.estimator",
+    "Topics": "topics",
     "VariationalLDA": "lda_variational.estimator",
     "load": "base",
     "match_topics": "matching",
 }
-_MODULES = ("datasets", "models", "show", "verify")
+_MODULES = ("coherence", "datasets", "heldout", "intrusion", "models", "show", "verify")
 
 __all__ = [*_HOME, *_MODULES]
 

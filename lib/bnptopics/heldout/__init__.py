@@ -1,0 +1,1 @@
+"""Probability of held-out documents: exact, bounded, completed, sampled."""

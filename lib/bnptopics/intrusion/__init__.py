@@ -1,0 +1,1 @@
+"""Word and topic intrusion: can people tell what does not belong?"""

@@ -297,6 +297,23 @@ def test_a_model_that_is_not_fitted_is_saved_too(name: str, tmp_path: Path):
 
 
 @each_model
+def test_numpy_scalars_are_saved_as_what_they_hold(name: str, tmp_path: Path):
+    """Whole numbers stay whole: a model that comes back with 3.0 topics could not be fitted."""
+    given = {"n_topics": np.int32(3), "random_state": np.uint8(7), "verbose": np.bool_(False)}
+    for parameter, value in MODELS[name].get_params().items():
+        if type(value) is float:
+            given[parameter] = np.float32(value)
+    saved = clone(MODELS[name]).set_params(**given).fit(CORPUS)
+    saved.save(tmp_path / "model")
+    loaded = bnptopics.load(tmp_path / "model")
+    assert_equal(
+        {parameter: loaded.get_params()[parameter] for parameter in given}, {p: v.item() for p, v in given.items()}
+    )
+    assert_equal(learned(loaded), learned(saved))
+    assert_same_fit(loaded.fit(CORPUS), saved)
+
+
+@each_model
 def test_pickle_and_deep_copies_are_whole_and_apart(name: str):
     fitted = FITTED[name]
     before = copy.deepcopy(fitted)

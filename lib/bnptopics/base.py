@@ -8,7 +8,7 @@ import math
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from pathlib import Path
 from types import FrameType, MappingProxyType, ModuleType
@@ -78,7 +78,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         documents leaves it unchanged and the score of a union is the token-weighted mean. Documents with fewer than
         two tokens add nothing. With several chains a token's probability is the mean over chains, each with its own
         topics and proportions: what the topics are called plays no part. Source: Wallach, Murray, Salakhutdinov and
-        Mimno (2009), document completion.
+        Mimno (2009), document completion. `heldout.completion` is the same with more choices, and with an error.
+
+        A model that smooths nothing can be sure that a word does not come: one that the fit never met, or one whose
+        topics the first half has ruled out. One such token makes the score minus infinity, and the perplexity infinite:
+        that is what the model says. Fewer topics or iterations make it rarer, a model with a prior does without.
 
         Parameters
         ----------
@@ -94,17 +98,8 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         observed, scored = halves(self._as_corpus(X, reset=False))
-        if not scored.n_tokens:
-            raise ValueError("X has no document of two tokens or more: completion scores one half given the other.")
-        documents = np.repeat(np.arange(scored.n_documents), scored.lengths)
-        probability = np.zeros(scored.n_tokens)
-        n_chains = 0
-        for theta, phi in self._by_chain(observed):
-            n_chains += 1
-            for at in range(0, scored.n_tokens, 4096):  # never N x K numbers at once
-                part = slice(at, at + 4096)
-                probability[part] += np.sum(theta[documents[part]] * phi[:, scored.words[part]].T, axis=1)
-        return float(np.log(probability / n_chains).mean())
+        log_probability, _ = completion(self._by_chain(observed), scored)
+        return math.fsum(log_probability) / scored.n_tokens
 
     def perplexity(self, X: Corpus | ArrayLike) -> float:
         """``exp(-score(X))``: the size of a fair die as hard to predict as a held-out token. Smaller is better."""
@@ -190,24 +185,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _as_corpus(self, X: Corpus | ArrayLike, *, reset: bool, may_be_empty: bool = False) -> Corpus:
         """`X` as bags of words, checked: against the vocabulary of the fit unless `reset`, which wants some token."""
-        if isinstance(X, Iterator):
-            raise TypeError(
-                f"X is a {type(X).__name__}, which can be read only once: give a Corpus, such as "
-                "Corpus.from_documents(X), or a matrix of counts."
-            )
-        if isinstance(X, CorpusStream):
-            raise TypeError("X is a CorpusStream, which is read batch by batch: give a Corpus, or one batch at a time.")
         if isinstance(X, Corpus):
-            if not reset:
-                self._check_vocabulary(X)
-            corpus = X.bags()
+            corpus = X
         else:
-            names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+            refuse_streams(X)
+            names = names_of_columns(X)
             X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype="numeric", estimator=self)
             check_non_negative(X, f"{type(self).__name__}: X holds counts, which are whole numbers >= 0")
-            corpus = Corpus.from_counts(X, names if len(names) == X.shape[1] else None, _name="X")
-            if not reset:
-                self._check_vocabulary(corpus)
+            corpus = Corpus.from_counts(X, names, _name="X")
+        if not reset:
+            check_vocabulary(corpus, self.vocabulary_)
+        corpus = corpus.bags()
         if reset:
             if not (corpus.n_tokens or may_be_empty):
                 raise ValueError(
@@ -220,43 +208,133 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._corpus_digest = digest(corpus)
         return corpus
 
-    def _check_vocabulary(self, corpus: Corpus) -> None:
-        if corpus.vocab_size != self.n_features_in_:
-            raise ValueError(
-                f"X has a vocabulary of {corpus.vocab_size} words, and the model was fitted on {self.n_features_in_}. "
-                "Build X with the vocabulary of the fit: Corpus.from_texts(texts, vocabulary=model.vocabulary_)."
-            )
-        unnamed = tuple(map(str, range(corpus.vocab_size)))
-        if corpus.vocabulary != self.vocabulary_ and unnamed not in (corpus.vocabulary, self.vocabulary_):
-            at = next(v for v, word in enumerate(corpus.vocabulary) if word != self.vocabulary_[v])
-            raise ValueError(
-                f"X has another vocabulary than the fit: word {at} is {corpus.vocabulary[at]!r} here and was "
-                f"{self.vocabulary_[at]!r} there. Build X with vocabulary=model.vocabulary_."
-            )
+
+# ----------------------------------------------------------------------------------------------- held-out documents
 
 
-def halves(corpus: Corpus) -> tuple[Corpus, Corpus]:
-    """Split each document's bag of tokens into (observed, scored) halves of ceil(n / 2) and floor(n / 2) tokens.
+def as_corpus(X: Corpus | ArrayLike, vocabulary: tuple[str, ...]) -> Corpus:
+    """`X` as a corpus, in the order of its text if it has one, checked against the vocabulary of a model."""
+    refuse_streams(X)
+    corpus = X if isinstance(X, Corpus) else Corpus.from_counts(X, names_of_columns(X), _name="X")
+    check_vocabulary(corpus, vocabulary)
+    return corpus
 
-    The n-th token of every document, in order of word ids, gets the n-th of a fixed list of random numbers; the tokens
-    with the smaller numbers are observed. So a document's halves depend on nothing but the document.
+
+def refuse_streams(X: Any) -> None:
+    """What can be read only once, or batch by batch, is neither a corpus nor a matrix."""
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which can be read only once: give a Corpus, such as "
+            "Corpus.from_documents(X), or a matrix of counts."
+        )
+    if isinstance(X, CorpusStream):
+        raise TypeError("X is a CorpusStream, which is read batch by batch: give a Corpus, or one batch at a time.")
+
+
+def names_of_columns(X: Any) -> list[str] | None:
+    """The words that a data frame has as the names of its columns, if it is one and all are str."""
+    columns = list(getattr(X, "columns", ()))
+    return columns if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def check_vocabulary(corpus: Corpus, vocabulary: tuple[str, ...]) -> None:
+    """The words of a corpus are those of a model, with the same ids; words without names suit any of that number."""
+    if corpus.vocab_size != len(vocabulary):
+        raise ValueError(
+            f"X has a vocabulary of {corpus.vocab_size} words, and the model was fitted on {len(vocabulary)}. "
+            "Build X with the vocabulary of the fit: Corpus.from_texts(texts, vocabulary=model.vocabulary_)."
+        )
+    unnamed = tuple(map(str, range(corpus.vocab_size)))
+    if corpus.vocabulary != vocabulary and unnamed not in (corpus.vocabulary, vocabulary):
+        at = next(v for v, word in enumerate(corpus.vocabulary) if word != vocabulary[v])
+        raise ValueError(
+            f"X has another vocabulary than the fit: word {at} is {corpus.vocabulary[at]!r} here and was "
+            f"{vocabulary[at]!r} there. Build X with vocabulary=model.vocabulary_."
+        )
+
+
+def halves(corpus: Corpus, split: str = "random") -> tuple[Corpus, Corpus]:
+    """Split each document's tokens into (observed, scored) halves of ceil(n / 2) and floor(n / 2) tokens, as bags.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    split : {"random", "half", "alternate"}
+        "random": the n-th token of every document's bag, in order of word ids, gets the n-th of a fixed list of random
+        numbers; the tokens with the smaller numbers are observed. "half": the first half of the text is observed.
+        "alternate": the first, third, fifth, ... token. With each, a document's halves depend on nothing but itself.
+
+    Raises
+    ------
+    ValueError
+        When a split by position is asked of bags of words.
     """
-    corpus = corpus.bags()
+    if one_of("split", split, ("random", "half", "alternate")) == "random":
+        corpus = corpus.bags()
+    elif not corpus.ordered:
+        raise ValueError(
+            f"split is {split!r}, which needs the order of the tokens, and X has bags of words: give a Corpus made of "
+            "texts, or split='random'."
+        )
     documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
     position = np.arange(corpus.n_tokens) - corpus.doc_start[documents]
-    key = np.random.default_rng(0).random(int(corpus.lengths.max()))[position]
-    order = np.lexsort((key, documents))
-    observed = np.empty(corpus.n_tokens, dtype=bool)
-    observed[order] = position < (corpus.lengths[documents] + 1) // 2
-    return tuple(
-        Corpus(
-            corpus.words[part],
-            np.concatenate([[0], np.cumsum(np.bincount(documents[part], minlength=corpus.n_documents))]),
-            corpus.vocabulary,
-            ordered=False,
-        )
-        for part in (observed, ~observed)
-    )
+    if split == "alternate":
+        observed = position % 2 == 0
+    else:
+        observed = position < (corpus.lengths[documents] + 1) // 2
+    if split == "random":
+        key = np.random.default_rng(0).random(int(corpus.lengths.max()))[position]
+        order = np.lexsort((key, documents))
+        observed[order] = observed.copy()
+    return tokens_where(corpus, observed), tokens_where(corpus, ~observed)
+
+
+def tokens_where(corpus: Corpus, chosen: NDArray[np.bool_]) -> Corpus:
+    """The same documents, as bags, with only the tokens chosen (N,)."""
+    doc_start = np.concatenate([[0], np.cumsum(chosen)])[corpus.doc_start]
+    return Corpus(corpus.words[chosen], doc_start, corpus.vocabulary, ordered=False)
+
+
+def completion(
+    by_chain: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]], scored: Corpus
+) -> tuple[NDArray[np.float64], int]:
+    """Log probability of each document's scored tokens, given its topic proportions: one function behind all scores.
+
+    A token's probability is sum_k theta_k phi_k(word), the mean over chains.
+
+    Parameters
+    ----------
+    by_chain : pairs of (D, K) and (K, V) arrays
+        Topic proportions and topics of each chain.
+    scored : Corpus
+        Bags of words. A document's value depends on nothing but its own row and tokens.
+
+    Returns
+    -------
+    log_probability : (D,) float64
+        In nats; 0 for a document without scored tokens, minus infinity for one with a token that is impossible.
+    impossible : int
+        Number of tokens of probability zero.
+
+    Raises
+    ------
+    ValueError
+        When there is no token to score.
+    """
+    if not scored.n_tokens:
+        raise ValueError("X has no document of two tokens or more: completion scores one half given the other.")
+    documents = np.repeat(np.arange(scored.n_documents), scored.lengths)
+    probability = np.zeros(scored.n_tokens)
+    n_chains = 0
+    for theta, phi in by_chain:
+        n_chains += 1
+        theta, phi_vk = np.ascontiguousarray(theta), np.ascontiguousarray(phi.T)
+        for at in range(0, scored.n_tokens, 4096):  # never N x K numbers at once
+            part = slice(at, at + 4096)
+            probability[part] += np.sum(theta[documents[part]] * phi_vk[scored.words[part]], axis=1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(probability / n_chains)
+    return np.bincount(documents, logs, scored.n_documents), int(np.sum(probability == 0))
 
 
 def type_form(corpus: Corpus) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:

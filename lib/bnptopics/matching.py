@@ -1,10 +1,13 @@
 """Which topic of one model is which topic of another: labels are arbitrary, so topics are compared by their words."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+
+from .topics import distributions
 
 
 class Matching(NamedTuple):
@@ -42,7 +45,7 @@ def match_topics(a: ArrayLike, b: ArrayLike) -> Matching:
     >>> match_topics([[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]).topics
     array([1, 0])
     """
-    a, b = _distributions("a", a), _distributions("b", b)
+    a, b = distributions("a", a), distributions("b", b)
     if a.shape[1] != b.shape[1]:
         raise ValueError(
             f"a has {a.shape[1]} words and b has {b.shape[1]}: topics can be matched over one vocabulary only."
@@ -54,11 +57,66 @@ def match_topics(a: ArrayLike, b: ArrayLike) -> Matching:
     return Matching(topics, similarity)
 
 
-def _distributions(name: str, rows: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(rows, dtype=np.float64)
-    if array.ndim != 2 or not array.size:
-        raise ValueError(f"{name} has shape {array.shape}: give topics as rows of word probabilities, shape (K, V).")
-    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-6))
-    if wrong.any():
-        raise ValueError(f"row {int(wrong.argmax())} of {name} is no distribution: give probabilities that sum to one.")
-    return array
+class Stability(NamedTuple):
+    """How alike some runs are, once the topics of each two are matched."""
+
+    overall: float  # in [0, 1]: the mean over pairs of runs
+    topics: NDArray[np.float64]  # (K,) for each topic of the first run: the mean similarity to its partners
+    runs: NDArray[np.float64]  # (R, R) similarity of each two runs; symmetric, with ones on the diagonal
+
+
+def stability(runs: Iterable[Any]) -> Stability:
+    """Does a model find the same topics again? The mean similarity of matched topics, over pairs of runs.
+
+    Topics of two runs are paired by `match_topics`, so that it does not matter what they are called. The similarity of
+    the two runs is the mean over topics of the similarity of the pairs (eq-meaning-stability). Where one of them has
+    more topics than the other, some have no partner, and add zero.
+
+    Parameters
+    ----------
+    runs : iterable of R >= 2 fitted models, or of (K, V) arrays of word probabilities
+        Such as fits of one model with different seeds, or ``model.chain_topic_word_``. They have one vocabulary.
+
+    Returns
+    -------
+    stability : Stability
+        One for runs that have the same topics in any order, zero for runs without a word in common. Topics drawn at
+        random share words too, so that zero is no realistic floor: compare values of runs with as many topics.
+
+    Raises
+    ------
+    TypeError
+        When `runs` is a single model.
+    ValueError
+        When a model is not fitted, there are fewer than two runs, rows are no distributions, or vocabularies differ.
+
+    Examples
+    --------
+    >>> from bnptopics import stability
+    >>> stability([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]).overall
+    1.0
+    """
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs is a {type(runs).__name__}: give a list of fitted models, or of arrays of their topics.")
+    runs = list(runs)
+    for r, run in enumerate(runs):
+        if hasattr(run, "fit") and not hasattr(run, "topic_word_"):
+            raise ValueError(f"runs[{r}] is a {type(run).__name__} without topic_word_: call its fit method first.")
+    if len(runs) < 2:
+        raise ValueError(f"runs has {len(runs)} of them: stability compares two or more.")
+    words = [tuple(run.vocabulary_) for run in runs if hasattr(run, "vocabulary_")]
+    if any(other != words[0] for other in words[1:]):
+        raise ValueError("runs have different vocabularies: fit all of them on one corpus.")
+    topics = [distributions(f"runs[{r}]", getattr(run, "topic_word_", run)) for r, run in enumerate(runs)]
+    alike, first = np.eye(len(runs)), []
+    for i, a in enumerate(topics):
+        for j in range(i + 1, len(topics)):
+            b = topics[j]
+            if a.shape[1] != b.shape[1]:
+                raise ValueError(f"runs[{i}] has {a.shape[1]} words and runs[{j}] has {b.shape[1]}: fit on one corpus.")
+            matched = match_topics(a, b).similarity
+            alike[i, j] = alike[j, i] = matched.sum() / max(len(a), len(b))
+            if i == 0:
+                first.append(matched)
+    pairs = alike[np.triu_indices(len(runs), 1)]
+    return Stability(float(pairs.mean()), np.mean(first, axis=0), alike)

@@ -231,6 +231,13 @@ def test_entropies_of_dirichlets_are_those_of_scipy():
     assert reference.entropy_phi(several.T.copy()) == pytest.approx(right, abs=1e-11)
 
 
+def of_beta_in_fractions(a, b) -> float:
+    """KL(Beta(a) || Beta(b)) for a whole number of more: Gamma functions differ by products, logs of which are sums."""
+    of_sum = math.fsum(np.log(b.sum() + np.arange(int((a - b).sum()))))
+    of_each = math.fsum(math.fsum(np.log(y + np.arange(int(x - y)))) for x, y in zip(a, b, strict=True))
+    return math.fsum([of_sum, -of_each, *((a - b) * (digamma(a) - digamma(a.sum())))])
+
+
 @checks("eq-elbo-kl-dirichlet")
 def test_divergence_of_dirichlets():
     prior = stats.beta(*PRIOR)
@@ -243,6 +250,10 @@ def test_divergence_of_dirichlets():
         assert reference.dirichlet_divergence(a, b) > 0
         assert reference.dirichlet_divergence(a, a) == 0
         assert reference.dirichlet_divergence(a, b) == pytest.approx(float(lda.dirichlet_divergence(a, b)), abs=1e-11)
+    for size in (1.0, 0.9e4, 1.1e4, 1e8, 1e15):  # on both sides of where the series begins, and far beyond
+        a, b = size * np.array([1.0, 2.0]) + [2.0, 5.0], size * np.array([1.0, 2.0])
+        right = of_beta_in_fractions(a, b)
+        assert reference.dirichlet_divergence(a, b) == pytest.approx(right, rel=1e-9, abs=1e-10)
 
 
 @checks("eq-elbo-kl-dirichlet", "eq-cavi-topics-bound")

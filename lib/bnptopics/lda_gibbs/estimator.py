@@ -445,17 +445,28 @@ class GibbsLDA(TopicModel):
     def _fold_in(
         self, corpus: Corpus, topic_word: NDArray[np.float64], alpha: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Topic proportions (D, K) of documents, given topics (K, V)."""
-        kernels = self._kernels()
-        longest = int(corpus.lengths.max())
-        uniforms = np.random.default_rng(self._fold_in_seed).random((longest, FOLD_IN_SWEEPS))
-        phi = np.ascontiguousarray(topic_word.T)
+        return fold_in(corpus, topic_word, alpha, self._fold_in_seed, self.engine, self.n_jobs)
 
-        def fold_in(part: Corpus) -> NDArray[np.int64]:
-            return kernels.fold_in(part.words, part.doc_start, phi, alpha, uniforms, FOLD_IN_BURN_IN)
 
-        n_jobs = min(threads(self.n_jobs), corpus.n_documents)
-        parts = [corpus[part] for part in np.array_split(np.arange(corpus.n_documents), n_jobs)]
-        totals = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(fold_in)(part) for part in parts)
-        n_kept = FOLD_IN_SWEEPS - FOLD_IN_BURN_IN
-        return kernels.doc_topic(np.concatenate(totals) / n_kept, alpha)
+def fold_in(
+    corpus: Corpus,
+    topic_word: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    seed: int,
+    engine: str,
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """Topic proportions (D, K) of documents, given topics (K, V): each word is possible in one or more."""
+    kernels = kernels_of(__package__, engine)
+    longest = int(corpus.lengths.max())
+    uniforms = np.random.default_rng(seed).random((longest, FOLD_IN_SWEEPS))
+    phi = np.ascontiguousarray(topic_word.T)
+
+    def count(part: Corpus) -> NDArray[np.int64]:
+        return kernels.fold_in(part.words, part.doc_start, phi, alpha, uniforms, FOLD_IN_BURN_IN)
+
+    n_threads = min(threads(n_jobs), corpus.n_documents)
+    parts = [corpus[part] for part in np.array_split(np.arange(corpus.n_documents), n_threads)]
+    totals = Parallel(n_jobs=n_threads, prefer="threads")(delayed(count)(part) for part in parts)
+    n_kept = FOLD_IN_SWEEPS - FOLD_IN_BURN_IN
+    return kernels.doc_topic(np.concatenate(totals) / n_kept, alpha)

@@ -92,7 +92,9 @@ class VariationalTopicModel(TopicModel):
         if not corpus.n_tokens:
             raise ValueError("X has no token: there is no bound to divide among its tokens.")
         doc_gamma = self._fold_in(corpus)
-        of_documents = self._document_bounds(type_form(corpus), self._log_phi_vk(), doc_gamma, self.alpha_)
+        of_documents = document_bounds(
+            self.engine, self.n_jobs, type_form(corpus), self._log_phi_vk(), doc_gamma, self.alpha_
+        )
         return fsum(of_documents) / corpus.n_tokens
 
     def _kernels(self) -> ModuleType:
@@ -104,37 +106,7 @@ class VariationalTopicModel(TopicModel):
 
     def _fold_in(self, corpus: Corpus) -> NDArray[np.float64]:
         """gamma (D, K) of documents, with the topics held fixed."""
-        doc_gamma = start_gamma(corpus, self.alpha_)
-        self._e_step(type_form(corpus), self._log_phi_vk(), doc_gamma, self.alpha_, FOLD_IN_TOLERANCE, FOLD_IN_UPDATES)
-        return doc_gamma
-
-    def _e_step(
-        self,
-        cells: Cells,
-        log_phi_vk: NDArray[np.float64],
-        doc_gamma: NDArray[np.float64],
-        alpha: NDArray[np.float64],
-        tolerance: float,
-        max_iterations: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """The E-step of the engine: that of the reference, or its twin in threads, whose number changes no bit."""
-        kernels, arguments = self._kernels(), (*cells, log_phi_vk, doc_gamma, alpha, tolerance, max_iterations)
-        if self.engine == "reference":
-            return kernels.e_step(*arguments)
-        return kernels.e_step_in_threads(*arguments, threads(self.n_jobs))
-
-    def _document_bounds(
-        self,
-        cells: Cells,
-        log_phi_vk: NDArray[np.float64],
-        doc_gamma: NDArray[np.float64],
-        alpha: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """What each document adds to the bound, (D,), by the engine."""
-        kernels, arguments = self._kernels(), (*cells, log_phi_vk, doc_gamma, alpha)
-        if self.engine == "reference":
-            return kernels.document_bounds(*arguments)
-        return kernels.document_bounds_in_threads(*arguments, threads(self.n_jobs))
+        return fold_in(corpus, self._log_phi_vk(), self.alpha_, self.engine, self.n_jobs)
 
     # ------------------------------------------------------------------------------------------------------ priors
 
@@ -205,6 +177,48 @@ def add_documents(rng: np.random.Generator, corpus: Corpus, lam_vk: NDArray[np.f
 def start_gamma(corpus: Corpus, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
     """Where gamma begins: each document's tokens shared equally among topics, (D, K)."""
     return alpha + corpus.lengths[:, np.newaxis] / len(alpha)
+
+
+def fold_in(
+    corpus: Corpus, log_phi_vk: NDArray[np.float64], alpha: NDArray[np.float64], engine: str, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """gamma (D, K) of documents, with the topics held fixed: `log_phi_vk` (V, K) is E[log phi], or log phi."""
+    doc_gamma = start_gamma(corpus, alpha)
+    e_step(engine, n_jobs, type_form(corpus), log_phi_vk, doc_gamma, alpha, FOLD_IN_TOLERANCE, FOLD_IN_UPDATES)
+    return doc_gamma
+
+
+def e_step(
+    engine: str,
+    n_jobs: int | None,
+    cells: Cells,
+    log_phi_vk: NDArray[np.float64],
+    doc_gamma: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """The E-step of the engine: that of the reference, or its twin in threads, whose number changes no bit."""
+    kernels = kernels_of(__package__, engine)
+    arguments = (*cells, log_phi_vk, doc_gamma, alpha, tolerance, max_iterations)
+    if engine == "reference":
+        return kernels.e_step(*arguments)
+    return kernels.e_step_in_threads(*arguments, threads(n_jobs))
+
+
+def document_bounds(
+    engine: str,
+    n_jobs: int | None,
+    cells: Cells,
+    log_phi_vk: NDArray[np.float64],
+    doc_gamma: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """What each document adds to the bound, (D,), by the engine."""
+    kernels, arguments = kernels_of(__package__, engine), (*cells, log_phi_vk, doc_gamma, alpha)
+    if engine == "reference":
+        return kernels.document_bounds(*arguments)
+    return kernels.document_bounds_in_threads(*arguments, threads(n_jobs))
 
 
 def normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -451,8 +465,15 @@ class VariationalLDA(VariationalTopicModel):
         kernels, n_iter = self._kernels(), self.n_iter_ + 1
         what = f"pass {n_iter}"
         doc_gamma = start_gamma(corpus, self.alpha_) if self._is_cold(n_iter) else self.gamma_.copy()
-        n_vk, n_updates = self._e_step(
-            cells, log_phi_vk, doc_gamma, self.alpha_, self.mean_change_tol, self.max_doc_update_iter
+        n_vk, n_updates = e_step(
+            self.engine,
+            self.n_jobs,
+            cells,
+            log_phi_vk,
+            doc_gamma,
+            self.alpha_,
+            self.mean_change_tol,
+            self.max_doc_update_iter,
         )
         lam_vk = kernels.update_lambda(n_vk, self.eta_)
         check_finite(what, gamma=doc_gamma, **{"lambda": lam_vk})
@@ -509,5 +530,5 @@ class VariationalLDA(VariationalTopicModel):
         lam_vk = np.ascontiguousarray(lam_vk)
         if log_phi_vk is None:
             log_phi_vk = kernels.expected_log_phi(lam_vk)
-        of_documents = self._document_bounds(cells, log_phi_vk, doc_gamma, alpha)
+        of_documents = document_bounds(self.engine, self.n_jobs, cells, log_phi_vk, doc_gamma, alpha)
         return fsum(of_documents) + kernels.topics_bound(lam_vk, eta)

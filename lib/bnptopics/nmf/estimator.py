@@ -118,38 +118,7 @@ class FactorModel(TopicModel):
         """
         check_is_fitted(self)
         corpus = self._as_corpus(X, reset=False)
-        kernels = self._kernels()
-        theta = np.tile(self.topic_mass_, (corpus.n_documents, 1))
-        phi_vk = np.ascontiguousarray(self.topic_word_.T)
-        arguments = (*type_form(corpus), phi_vk, theta, FOLD_IN_TOLERANCE, FOLD_IN_UPDATES)
-        if self.engine == "reference":
-            kernels.fold_in(*arguments)
-        else:
-            kernels.fold_in_in_threads(*arguments, threads(self.n_jobs))
-        return theta
-
-    def score(self, X: Corpus | ArrayLike, y: None = None) -> float:
-        """Mean log probability of held-out tokens by document completion, in nats a token; larger is better.
-
-        Defined as for all models (see `TopicModel.score`). Nothing is smoothed. A word that the fit never met has
-        probability zero in every topic; and the first half of a document can rule out every topic in which a word of
-        the other half is found. One such token makes the score minus infinity, and the perplexity infinite: that is
-        what the model says. Fewer topics or iterations make it rarer, a model with a prior does without.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            Documents that the model was not fitted on.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            When no document has two tokens.
-        """
-        with np.errstate(divide="ignore"):
-            return super().score(X, y)
+        return fold_in(corpus, self.topic_word_, self.topic_mass_, self.engine, self.n_jobs)
 
     def _kernels(self) -> ModuleType:
         return kernels_of(__package__, self.engine)
@@ -205,6 +174,21 @@ class FactorModel(TopicModel):
         if len(values) < 2 or not np.isfinite(values[-2:]).all():
             return False
         return bool(abs(values[-1] - values[-2]) < self.tol * abs(values[-1]))
+
+
+def fold_in(
+    corpus: Corpus, topic_word: NDArray[np.float64], start: NDArray[np.float64], engine: str, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """The most likely topic proportions (D, K) of documents, by EM from `start` (K,), given topics (K, V)."""
+    kernels = kernels_of(__package__, engine)
+    theta = np.tile(start, (corpus.n_documents, 1))
+    phi_vk = np.ascontiguousarray(topic_word.T)
+    arguments = (*type_form(corpus), phi_vk, theta, FOLD_IN_TOLERANCE, FOLD_IN_UPDATES)
+    if engine == "reference":
+        kernels.fold_in(*arguments)
+    else:
+        kernels.fold_in_in_threads(*arguments, threads(n_jobs))
+    return theta
 
 
 def weights(name: str, value: ArrayLike, shape: tuple[int, int], each: str) -> NDArray[np.float64]:

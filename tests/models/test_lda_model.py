@@ -504,8 +504,7 @@ PHI = np.array([[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4]])
 def test_toy_document():
     exact = lda.document_posterior([0, 1, 1, 2], PHI, ALPHA)
     assert exact.log_evidence == pytest.approx(-5.7146165921331304, abs=1e-12)
-    theta = (ALPHA[0] + lda.topic_probabilities(exact, 2)[:, 0].sum()) / (ALPHA.sum() + 4)
-    assert theta == pytest.approx(0.526797033205, abs=1e-11)
+    np.testing.assert_allclose(lda.document_mean(exact, ALPHA), [0.526797033205, 0.473202966795], rtol=0, atol=1e-11)
 
 
 def test_document_probability_is_an_integral_and_sums_to_one():
@@ -523,6 +522,14 @@ def test_document_without_tokens():
     assert exact.states.shape == (1, 0)
     assert exact.probability.tolist() == [1.0]
     assert exact.log_evidence == pytest.approx(0, abs=1e-15)
+    np.testing.assert_allclose(lda.document_mean(exact, ALPHA), ALPHA / ALPHA.sum(), rtol=1e-15)
+
+
+def test_document_of_topics_without_some_words():
+    """A state with a topic that cannot have its word has probability zero, and says so without a warning."""
+    with np.errstate(all="raise"):
+        exact = lda.document_posterior([0, 1], [[1.0, 0.0], [0.25, 0.75]], [1.0, 1.0])
+    np.testing.assert_allclose(exact.probability, [0, 2 / 3, 0, 1 / 3], atol=1e-15)
 
 
 def test_document_of_one_token():

@@ -244,10 +244,18 @@ def document_posterior(words: ArrayLike, topic_word: ArrayLike, alpha: ArrayLike
     counts = np.stack([(states == k).sum(axis=1) for k in range(len(alpha))], axis=1)
     log_p = np.sum(gammaln(counts + alpha) - gammaln(alpha), axis=1)
     log_p += gammaln(alpha.sum()) - gammaln(len(words) + alpha.sum())
-    log_p += np.log(phi[states, words]).sum(axis=1)
+    with np.errstate(divide="ignore"):  # a topic may be without a word
+        log_p += np.log(phi[states, words]).sum(axis=1)
     top = log_p.max()
     evidence = fsum(np.exp(log_p - top))
     return Posterior(states.astype(np.int32), np.exp(log_p - top) / evidence, log_p, float(top + np.log(evidence)))
+
+
+def document_mean(exact: Posterior, alpha: ArrayLike) -> NDArray[np.float64]:
+    """E[theta | w, phi, alpha] (K,) from a `document_posterior`: given z, theta has the prior alpha plus counts."""
+    alpha = np.asarray(alpha, np.float64)
+    counts = topic_probabilities(exact, len(alpha)).sum(axis=0)
+    return (counts + alpha) / (exact.states.shape[1] + alpha.sum())
 
 
 def mean_field_divergence(

@@ -7,8 +7,6 @@ tokens in order; `topic_word` (V, K) float64 >= 0, word-major, whose column k is
 arguments: uniforms in [0, 1). Labels such as (eq-predict-exact) name equations of the chapter *What does it predict?*
 """
 
-from math import lgamma
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,18 +109,17 @@ def importance_weights(words: Ints, topic_word: Floats, alpha: Floats, q: Floats
     -----
     Source: Wallach, Murray, Salakhutdinov and Mimno (2009), section 3.1.
     """
-    n_topics = len(alpha)
     log_weight = np.empty(len(uniforms))
     for r in range(len(uniforms)):
-        counts = np.zeros(n_topics)
+        counts = np.zeros(len(alpha))
         total = 0.0
         for n, v in enumerate(words):
             k = draw(q[n], uniforms[r, n])
+            urn = (counts[k] + alpha[k]) / (n + alpha.sum())
             with np.errstate(divide="ignore"):
-                total += np.log(topic_word[v, k]) - np.log(q[n, k])
+                total += np.log(urn) + np.log(topic_word[v, k]) - np.log(q[n, k])
             counts[k] += 1
-        prior = sum(lgamma(counts[k] + alpha[k]) - lgamma(alpha[k]) for k in range(n_topics))
-        log_weight[r] = total + prior + lgamma(alpha.sum()) - lgamma(len(words) + alpha.sum())
+        log_weight[r] = total
     return log_weight
 
 
@@ -163,7 +160,7 @@ def left_to_right(words: Ints, topic_word: Floats, alpha: Floats, uniforms: Floa
         Row r serves particle r, in the order of its draws: for each n the topics of tokens 0, ..., n - 1, that
         `n_sweeps` times over, then that of token n.
     n_sweeps : int >= 0
-        1 in the published algorithm. With 0 it is cheaper by far, and worse.
+        1 in the published algorithm. With 0 a particle is cheaper by far, and worse.
 
     Returns
     -------

@@ -4,8 +4,10 @@ The reference corpus is cut into windows: whole documents, or every run of so ma
 is not. `words` (N,) int32 and `doc_start` (D + 1,) int64 are its tokens in order and the bounds of its documents;
 `topics` (T, M) int32 holds the M >= 2 top words of each topic, different ones, the most probable first. Counts of
 windows go by the name `joint` (T, M, M) int64: ``joint[t, i, j]`` windows have both word i and word j of topic t, and
-``joint[t, i, i]`` have word i. A pair is *usable* when both its words are somewhere in the reference corpus. Labels
-such as (eq-meaning-npmi) name equations of the chapter *Does it mean anything?*
+``joint[t, i, i]`` have word i. A pair is *usable* when both its words are somewhere in the reference corpus.
+Probabilities are written as counts over ``n_windows``, which is multiplied out: what is one, or the same twice, is so
+exactly then, and so are the logarithms that vanish or cancel. Labels such as (eq-meaning-npmi) name equations of the
+chapter *Does it mean anything?*
 """
 
 import numpy as np
@@ -82,8 +84,7 @@ def umass(joint: Counts, n_windows: int, epsilon: float) -> Floats:
         for m in range(1, n_top):
             for i in range(m):
                 if joint[t, i, i] > 0 and joint[t, m, m] > 0:
-                    meet, given = joint[t, m, i] / n_windows, joint[t, i, i] / n_windows
-                    scores[t, m, i] = np.log((meet + epsilon) / given)
+                    scores[t, m, i] = np.log((joint[t, m, i] + epsilon * n_windows) / joint[t, i, i])
     return scores
 
 
@@ -109,8 +110,8 @@ def pmi(joint: Counts, n_windows: int, epsilon: float) -> Floats:
     scores = np.zeros(joint.shape)
     for t, i, j in np.ndindex(joint.shape):
         if joint[t, i, i] > 0 and joint[t, j, j] > 0:
-            p_i, p_j, meet = joint[t, i, i] / n_windows, joint[t, j, j] / n_windows, joint[t, i, j] / n_windows
-            scores[t, i, j] = np.log((meet + epsilon) / (p_i * p_j))
+            meet = joint[t, i, j] + epsilon * n_windows
+            scores[t, i, j] = np.log(meet * n_windows / (joint[t, i, i] * joint[t, j, j]))
     return scores
 
 
@@ -139,13 +140,13 @@ def npmi(joint: Counts, n_windows: int, epsilon: float) -> Floats:
     """
     scores = np.zeros(joint.shape)
     for t, i, j in np.ndindex(joint.shape):
-        if joint[t, i, i] == 0 or joint[t, j, j] == 0 or joint[t, i, j] == n_windows:
-            continue
-        if joint[t, i, j] == 0 and epsilon == 0:
-            scores[t, i, j] = -1.0
-            continue
-        p_i, p_j, meet = joint[t, i, i] / n_windows, joint[t, j, j] / n_windows, joint[t, i, j] / n_windows
-        scores[t, i, j] = np.log((meet + epsilon) / (p_i * p_j)) / -np.log(meet + epsilon)
+        if joint[t, i, i] > 0 and joint[t, j, j] > 0:
+            meet = joint[t, i, j] + epsilon * n_windows
+            if meet == 0:
+                scores[t, i, j] = -1.0  # the limit
+            elif meet < n_windows:  # else 0 / 0
+                pmi = np.log(meet * n_windows / (joint[t, i, i] * joint[t, j, j]))
+                scores[t, i, j] = pmi / np.log(n_windows / meet)
     return scores
 
 

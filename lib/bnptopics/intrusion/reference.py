@@ -54,7 +54,7 @@ def questions(weights: Floats, pool: NDArray[np.bool_], n_top: int, uniforms: Fl
     weights : (Q, n) float64 >= 0
     pool : (Q, n) bool
         From `intruders`; holds none of the `n_top` best.
-    n_top : int >= 1
+    n_top : int in 1..n - 1
     uniforms : (Q, n_top + 1) float64
         The first of a row chooses the intruder, each member of the pool equally likely; the others shuffle.
 

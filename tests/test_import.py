@@ -21,7 +21,7 @@ import json, sys, time
 begin = time.perf_counter()
 import bnptopics
 seconds = time.perf_counter() - begin
-heavy = {"numba", "sklearn", "matplotlib", "scipy.stats", "hypothesis", "ipywidgets", "tqdm"}
+heavy = {"numba", "sklearn", "matplotlib", "scipy.stats", "hypothesis", "ipywidgets", "tqdm", "pandas"}
 print(json.dumps([sorted(heavy & set(sys.modules)), seconds]))
 """
     runs = [run(program) for _ in range(3)]
@@ -38,7 +38,7 @@ def test_readable_part_needs_numpy_and_scipy_only():
     ]
     program = f"""
 import importlib, json, sys
-absent = {{"numba", "llvmlite", "matplotlib", "ipywidgets", "hypothesis", "sklearn", "joblib", "tqdm"}}
+absent = {{"numba", "llvmlite", "matplotlib", "ipywidgets", "hypothesis", "sklearn", "joblib", "pandas", "tqdm"}}
 
 class Absent:
     def find_spec(self, name, path=None, target=None):

@@ -16,10 +16,12 @@ _HOME = {
     "PLSI": "nmf.estimator",
     "Topics": "topics",
     "VariationalLDA": "lda_variational.estimator",
+    "compare": "comparison",
     "load": "base",
     "match_topics": "matching",
+    "stability": "matching",
 }
-_MODULES = ("coherence", "datasets", "heldout", "intrusion", "models", "show", "verify")
+_MODULES = ("coherence", "comparison", "datasets", "heldout", "intrusion", "models", "show", "verify")
 
 __all__ = [*_HOME, *_MODULES]
 

@@ -80,6 +80,10 @@ def test_lab_in_voila(server, browser):
             handle.press("ArrowRight")
             expect(picture).not_to_have_attribute("src", before, timeout=1000 * PATIENCE)  # it is another element
             assert widget.inner_text() != text  # the slider says its value
+    quizzes = tab.locator(".widget-box.bnp-quiz").all()
+    assert len(quizzes) == n_widgets(lab, "show.QuizWidget(")
+    for quiz in quizzes:
+        play(quiz, 1000 * PATIENCE)
     text = tab.locator("#rendered_cells").inner_text()
     assert "Traceback" not in text
     assert "Served by Voilà" in text
@@ -96,13 +100,29 @@ def test_lab_in_voila(server, browser):
     assert "Error" not in log.read_text()
 
 
-def n_widgets(lab: str) -> int:
+def play(quiz, timeout: float) -> None:
+    """Answer every question of a live quiz by its second button, and see the score."""
+    from playwright.sync_api import expect
+
+    n_questions = int(quiz.locator("progress").get_attribute("max"))
+    for i in range(n_questions):
+        expect(quiz).to_contain_text(f"Question {i + 1} of {n_questions}.", timeout=timeout)
+        quiz.locator(".bnp-quiz-choices button").nth(1).click()
+        expect(quiz.get_by_role("status")).to_have_text(f"{i + 1} of {n_questions} answered", timeout=timeout)
+    quiz.get_by_role("button", name="Back").click()
+    expect(quiz.locator(".bnp-quiz-chosen")).to_have_count(1, timeout=timeout)
+    quiz.get_by_role("button", name="Next").click()
+    quiz.get_by_role("button", name="Finish and see the score").click()
+    expect(quiz).to_contain_text(f" of {n_questions} right", timeout=timeout)
+
+
+def n_widgets(lab: str, made: str = "show.Slides(") -> int:
     """How many widgets Voilà shows of a lab: those in cells that its configuration does not leave out."""
     left_out = json.loads((VOILA / "voila.json").read_text())["TagRemovePreprocessor"]["remove_cell_tags"]
     cells = json.loads((ROOT / "notebooks" / f"{lab}.ipynb").read_text(encoding="utf-8"))["cells"]
     kept = [cell for cell in cells if not set(cell["metadata"].get("tags", ())) & set(left_out)]
     assert len(kept) < len(cells)
-    return sum("".join(cell["source"]).count("show.Slides(") for cell in kept if cell["cell_type"] == "code")
+    return sum("".join(cell["source"]).count(made) for cell in kept if cell["cell_type"] == "code")
 
 
 def test_make_serves_it_the_same_way():

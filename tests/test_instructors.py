@@ -41,7 +41,7 @@ def code(source: str, name: str) -> dict:
 
 
 def test_the_commands_are_known():
-    assert len(COMMANDS) == 5
+    assert len(COMMANDS) == 7
 
 
 def test_the_copy_for_students_has_no_solutions(tmp_path):
@@ -78,6 +78,70 @@ def test_a_module_of_ones_own_is_graded(tmp_path):
     assert rows[1]["remarks"] == (
         "effective_topics: not 'topics of proportion zero do not count' (a topic of proportion zero counts)"
     )
+
+
+def python_of_the_page(name: str) -> str:
+    """The file of that name, as the page prints it; the command beside it runs it."""
+    (text,) = [text for kind, text in BLOCKS if kind.strip() == "python" and text.startswith(f"# {name}\n")]
+    assert command(name) == [sys.executable, name]
+    return text
+
+
+def test_a_study_of_intruders(tmp_path, monkeypatch, capsys):
+    """Make, hand out, collect, aggregate: both programs of the page, a simulated class between."""
+    from bnptopics import datasets, intrusion
+
+    small, _ = datasets.make_lda_corpus(60, 300, 25, 40, random_state=0)
+    monkeypatch.setattr(datasets, "load_sotu", lambda: small)
+    monkeypatch.chdir(tmp_path)
+    program = python_of_the_page("make_quiz.py")
+    assert "random_state" not in program  # whoever reads the page would have the key
+    for call in ("GibbsLDA(25", "word_quiz(model"):
+        assert program.count(call) == 1
+        program = program.replace(call, f"{call}, random_state=0")  # a test knows what it does
+    exec(program, {})
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["key.json", "quiz.html"]
+    quiz = intrusion.Quiz.load("key.json")
+    page = Path("quiz.html").read_text(encoding="utf-8")
+    assert quiz.digest in page and '"key": null' in page
+    Path("handed_in").mkdir()
+    for i, answers in enumerate(intrusion.simulate(quiz, [0.9, 0.8, 0.0], random_state=0)):
+        answers.save(f"handed_in/answers-{i}.json")
+    exec(python_of_the_page("score_quiz.py"), {})
+    assert capsys.readouterr().out.startswith(f"Score of {len(quiz.questions)} questions about words, ")
+    with Path("topics.csv").open(newline="") as file:
+        topics = list(csv.DictReader(file))
+    assert [int(row["topic"]) for row in topics] == list(quiz.key.row)
+    with Path("people.csv").open(newline="") as file:
+        people = list(csv.DictReader(file))
+    assert [row["annotator"] for row in people] == ["simulated 1", "simulated 2", "simulated 3"]
+    assert sum(int(row["right"]) for row in people) == sum(int(row["right"]) for row in topics)
+    assert Path("precision.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_widget_of_the_page_writes_the_file_it_names(tmp_path, monkeypatch):
+    """The two lines for JupyterLab, which stand in the text."""
+    from bnptopics import Topics, intrusion, show
+
+    monkeypatch.chdir(tmp_path)
+    intrusion.word_quiz(Topics([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], list("abc")), n_top=1).without_key().save(
+        "quiz.json"
+    )
+    space = {"intrusion": intrusion, "show": show}
+    load, play = (
+        re.search(pattern, PAGE)[1] for pattern in (r"`(quiz = intrusion\.Q.*?)`", r"`(show\.QuizWidget.*?)`")
+    )
+    exec(load, space)
+    eval(play, space).choose(0, 1)
+    assert intrusion.Answers.load("answers-Ada.json").choices == (1, None)
+
+
+def test_how_wide_the_page_says_an_interval_is():
+    from bnptopics.intrusion.estimator import binomial_interval
+
+    width = {n: float(binomial_interval(n / 2, n) @ [-1, 1]) for n in (8, 40)}
+    assert "with eight answers its interval covers two thirds of the scale, with forty still one third" in PAGE
+    assert abs(width[8] - 2 / 3) < 0.03 and abs(width[40] - 1 / 3) < 0.03, width
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")

@@ -20,7 +20,7 @@ ROOMS = sorted(path.parent.name for path in LIBRARY.glob("*/reference.py"))
 # Rooms that use each other's code, layer to same layer: `"lda_online": {"lda_variational"}` lets lda_online/fast.py
 # import lda_variational/fast.py, and so on for each layer.
 BORROWS: dict[str, set[str]] = {
-    "heldout": {"lda_gibbs", "lda_variational"},
+    "heldout": {"lda_gibbs", "lda_variational", "nmf"},
     "lda_online": {"lda_variational"},
     "nmf": {"lda_variational"},
 }
@@ -55,13 +55,13 @@ RULES = {
     "errata": Rule(STDLIB | {"numpy", "scipy", ".errata", ".models"} | {f".{room}.reference" for room in ROOMS}),
     "datasets": Rule(STDLIB | {"numpy", "scipy", ".corpus", ".models", ".datasets"}, {"tqdm"}),
     "exports": Rule(STDLIB | {"numpy", "scipy", "sklearn", ".corpus"}, {"arviz"}),
-    "matching": Rule({"typing", "numpy", "scipy"}),
-    "topics": Rule(STDLIB | {"numpy", ".corpus"}),
+    "matching": Rule(STDLIB | {"numpy", "scipy", ".topics"}),
+    "topics": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # Above the rooms: it fits any model and asks every measure.
     "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
     "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports", ".streams"}),
     "show": Rule(
-        STDLIB | {"numpy", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
+        STDLIB | {"numpy", "pandas", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
         never={"matplotlib.pyplot", "pylab", "matplotlib.pylab"},
     ),
 }

@@ -10,6 +10,7 @@ depend on how documents are shared among threads.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import log1p
 
 import numpy as np
 from numba import njit
@@ -66,8 +67,34 @@ def expected_log_phi(lam_vk):
 
 
 @njit(**_OPTIONS)
+def _log_gamma_ratio(a, b, more):
+    """log Gamma(a) - log Gamma(b) with a = b + `more`; by Stirling's series where they would differ by rounding."""
+    if min(a, b) > 1e4:
+        return (a - 0.5) * log1p(more / b) + more * log(b) - more + (1 / a - 1 / b) / 12
+    return log_gamma(a) - log_gamma(b)
+
+
+@njit(**_OPTIONS)
+def _divergences_from_large(a, b):
+    """`_divergences` where Gamma functions would differ by less than they round."""
+    divergences = np.empty(len(a))
+    for d in range(len(a)):
+        total, all_more = a[d].sum(), 0.0
+        of_sum = digamma(total)
+        value = 0.0
+        for k in range(len(b)):
+            more = a[d, k] - b[k]
+            all_more += more
+            value += more * (digamma(a[d, k]) - of_sum) - _log_gamma_ratio(a[d, k], b[k], more)
+        divergences[d] = value + _log_gamma_ratio(total, b.sum(), all_more)
+    return divergences
+
+
+@njit(**_OPTIONS)
 def _divergences(a, b):
     """KL(Dir(a) || Dir(b)) for each row of `a` (D, K) and the one row `b` (K,)."""
+    if b.sum() > 1e4:
+        return _divergences_from_large(a, b)
     of_b = log_gamma(b.sum())
     for k in range(len(b)):
         of_b -= log_gamma(b[k])

@@ -270,8 +270,17 @@ def e_step(
 
 def dirichlet_divergence(a: Floats, b: Floats) -> float:
     """KL(Dir(a) || Dir(b)), for `a` and `b` (n,) > 0, in nats (eq-elbo-kl-dirichlet)."""
-    log_x = digamma(a) - digamma(a.sum())
-    return fsum([gammaln(a.sum()), -gammaln(b.sum()), *(gammaln(b) - gammaln(a)), *((a - b) * log_x)])
+    log_x, more = digamma(a) - digamma(a.sum()), a - b
+    of_sum = log_gamma_ratio(a.sum(), b.sum(), more.sum())
+    return fsum([of_sum, *-log_gamma_ratio(a, b, more), *(more * log_x)])
+
+
+def log_gamma_ratio(a: Floats, b: Floats, more: Floats) -> Floats:
+    """log Gamma(a) - log Gamma(b) with a = b + `more`; by Stirling's series where they would differ by rounding."""
+    large = np.minimum(a, b) > 1e4
+    part = np.where(large, more / b, 0.0)
+    series = (a - 0.5) * np.log1p(part) + more * np.log(b) - more + (1 / a - 1 / b) / 12
+    return np.where(large, series, gammaln(a) - gammaln(b))
 
 
 def document_bounds(

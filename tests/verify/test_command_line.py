@@ -118,7 +118,7 @@ def test_wrong_kernels(folder: Path, kernel: str, what: str, options: list[str])
         (["mine:sweep"], "name your function and the kernel it claims to be"),
         (["mine", "lda_gibbs.sweep"], "'mine' is not of the form mymodule:function or path/to/file.py:function"),
         (["mine:", "lda_gibbs.sweep"], "'mine:' is not of the form"),
-        (["mine:sweep", "sweep"], "there is no kernel called 'sweep'; there are lda_gibbs"),
+        (["mine:sweep", "sweep"], "there is no kernel called 'sweep'; there are "),
         (["mine:sweeep", "lda_gibbs.sweep"], "mine has no sweeep"),
         (["mine:number", "lda_gibbs.sweep"], "mine:number is no function but of type int"),
         (["yours:sweep", "lda_gibbs.sweep"], "there is no module yours in this folder or among what is installed"),

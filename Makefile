@@ -15,7 +15,7 @@ export SOLUTIONS
 # Options of JupyterLab: make lab LAB_FLAGS="--no-browser --port 8890"
 LAB_FLAGS ?=
 # Tests run side by side, a file of tests in one process: make test WORKERS= for one after the other
-WORKERS ?= -n auto --maxprocesses 4 --dist loadfile
+WORKERS ?= -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # How many files `make fuzz` makes: make fuzz FILES=1000000
 FILES ?= 100000
 # Which lab Voilà serves, and options for it: make voila LAB=lda_gibbs VOILA_FLAGS="--no-browser --port 8890"

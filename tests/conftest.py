@@ -6,6 +6,7 @@ import inspect
 import itertools
 import json
 import os
+import pickle
 import platform
 import random
 import runpy
@@ -38,6 +39,35 @@ import pytest  # noqa: E402
 hypothesis.settings.register_profile("house", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("house")
+
+
+# --- Drawn cases -----------------------------------------------------------------------------------------------------
+class _Batteries(dict):
+    """The cases that `verify.battery` draws, kept beside what numba compiled: each process would draw them anew.
+
+    They hang on nothing but the sources, by which that folder is named, and on who draws.
+    """
+
+    folder = Path(f"{os.environ['NUMBA_CACHE_DIR']}-batteries-{hypothesis.__version__}-{np.__version__}")
+
+    def __contains__(self, name: object) -> bool:
+        if not super().__contains__(name) and (self.folder / f"{name}").is_file():
+            super().__setitem__(name, pickle.loads((self.folder / f"{name}").read_bytes()))
+        return super().__contains__(name)
+
+    def __setitem__(self, name: str, cases: list) -> None:
+        super().__setitem__(name, cases)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f"{name}.{os.getpid()}"
+        unfinished.write_bytes(pickle.dumps(cases))
+        unfinished.replace(self.folder / name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_batteries() -> None:
+    from bnptopics.verify import checking
+
+    checking._batteries = _Batteries(checking._batteries)
 
 
 # --- Randomness ------------------------------------------------------------------------------------------------------

@@ -41,6 +41,31 @@ hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000
 hypothesis.settings.load_profile("house")
 
 
+# --- Order -----------------------------------------------------------------------------------------------------------
+# Each file runs in one process. Those that take long begin first, so that no process is left with one at the end.
+LONG = [
+    ROOT / "tests" / name
+    for name in (
+        "test_rooms.py",
+        "verify/test_isolation.py",
+        "verify/test_check.py",
+        "test_planted_bugs.py",  # not at once with the first: both want what the other compiles and draws
+        "browser/test_book.py",
+        "browser/test_voila.py",
+        "verify/test_command_line.py",
+        "verify/test_distribution.py",
+        "verify/test_classroom.py",
+        "test_estimators.py",
+        "test_ledger.py",
+        "test_labs.py",
+    )
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONG.index(item.path) if item.path in LONG else len(LONG))
+
+
 # --- Drawn cases -----------------------------------------------------------------------------------------------------
 class _Batteries(dict):
     """The cases that `verify.battery` draws, kept beside what numba compiled: each process would draw them anew.

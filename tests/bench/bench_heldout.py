@@ -110,6 +110,7 @@ def measure_speed(corpus: Corpus, n_topics: int, settings: dict[str, Any]) -> di
     units = {name: "ms_a_document" if name.startswith("estimator") else "ns" for name in rounds}
     return {
         "kernel": "left_to_right",
+        "unit": "draw",
         "corpus": "sotu",
         "K": n_topics,
         "documents": len(documents),

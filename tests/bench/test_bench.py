@@ -18,7 +18,10 @@ import pytest
 BENCH = Path(__file__).with_name("bench_lda_gibbs.py")
 VARIATIONAL = Path(__file__).with_name("bench_lda_variational.py")
 # What other benchmarks add to the file of the first.
-ADDED = {"lda_variational", "nmf", "nmf_settings", "variational", "heldout", "heldout_accuracy", "heldout_settings"}
+ADDED = {
+    *("lda_variational", "variational", "nmf", "nmf_settings", "heldout", "heldout_accuracy", "heldout_settings"),
+    *("coherence", "coherence_measures", "coherence_settings"),
+}
 RESULTS = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
 
 

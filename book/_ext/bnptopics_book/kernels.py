@@ -226,7 +226,7 @@ def _facts(directive: BookDirective, spec: Any, matrix: dict[str, Any] | None) -
 
 
 def _speed(rows: list[dict[str, Any]]) -> nodes.Node:
-    """Nanoseconds a token, and the ratio that the twin was written for."""
+    """Nanoseconds a token, or what else the rows name by ``"unit"``, and the ratio that the twin was written for."""
     names = {
         "reference_ns": "reference",
         "twin_ns": "twin",
@@ -239,8 +239,9 @@ def _speed(rows: list[dict[str, Any]]) -> nodes.Node:
     for row in rows:
         gain = f"{row['reference_ns'] / row['twin_ns']:.0f} ×" if row.get("reference_ns") else "–"
         cells = [format(row[key], ",.0f" if row[key] >= 10 else ".2g") if row.get(key) else "–" for key in columns]
-        lines.append([f"{row.get('corpus', '')}, K = {row.get('K', '?')}", *cells, gain])
-    head = ["ns a token", *(names[key] for key in columns), "twin faster than reference"]
+        windows = {None: "", 0: ", whole documents"}.get(row.get("size"), f", windows of {row.get('size')}")
+        lines.append([f"{row.get('corpus', '')}, K = {row.get('K', '?')}{windows}", *cells, gain])
+    head = [f"ns a {rows[0].get('unit', 'token')}", *(names[key] for key in columns), "twin faster than reference"]
     return table(head, lines, "bnp-speed")
 
 

@@ -59,7 +59,9 @@ RULES = {
     "topics": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # Above the rooms: it fits any model and asks every measure.
     "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
-    "base": Rule(STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", ".corpus", ".exports", ".streams"}),
+    "base": Rule(
+        STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", "._formats", ".corpus", ".exports", ".streams"}
+    ),
     "show": Rule(
         STDLIB | {"numpy", "pandas", "scipy", "matplotlib", "PIL", "ipywidgets", "traitlets", "IPython", "."},
         never={"matplotlib.pyplot", "pylab", "matplotlib.pylab"},
@@ -72,7 +74,7 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    shared = {".base", ".corpus", ".exports", ".matching", ".streams", ".topics"}
+    shared = {"._formats", ".base", ".corpus", ".exports", ".matching", ".streams", ".topics"}
     estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,

@@ -22,6 +22,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 from tqdm.auto import tqdm
 
+from ._formats import draft
 from .corpus import Corpus
 from .exports import to_pyldavis
 from .streams import CorpusStream
@@ -524,13 +525,8 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
     for name, value in vars(model).items():
         if name not in params:
             record["state"][name] = _encode(value, f"state.{name}", arrays, shared)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with open(temporary, "xb") as file:
-            np.savez_compressed(file, json=np.array(json.dumps(record, default=lambda numpy: numpy.tolist())), **arrays)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with draft(path) as file:
+        np.savez_compressed(file, json=np.array(json.dumps(record, default=lambda numpy: numpy.tolist())), **arrays)
 
 
 def load(path: str | os.PathLike) -> TopicModel:

@@ -13,18 +13,16 @@ the whole call, from lists of words and a corpus to the values, on one thread bu
 ``CoherenceModel`` with one process, its dictionary and bags made before.
 """
 
-import argparse
 import statistics
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bench_lda_gibbs import FULL as GIBBS
 from bench_lda_gibbs import QUICK as GIBBS_QUICK
 from bench_lda_gibbs import make_corpora
-from benchmarking import in_turn, median, table, write
+from benchmarking import command, in_turn, median, table
 
 from bnptopics import Corpus, GibbsLDA, Topics, coherence
 from bnptopics.coherence import fast, reference
@@ -176,16 +174,5 @@ def report(results: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FILE", help="add the results to this file of JSON")
-    parser.add_argument("--quick", action="store_true", help="small corpora and few rounds, to see that all parts work")
-    arguments = parser.parse_args()
-    results = run(QUICK if arguments.quick else FULL)
-    if arguments.output:
-        write(arguments.output, results)
-    print(f"\n{report(results)}")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, report, FULL, QUICK)

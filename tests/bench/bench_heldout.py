@@ -17,16 +17,14 @@ by the estimator on one thread, the fastest of the rounds; the root mean square,
 the log probability from the exact one, in nats a document; and the mean of that difference, which is the bias.
 """
 
-import argparse
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarking import in_turn, table, timed, write
+from benchmarking import command, in_turn, table, timed
 
 from bnptopics import Corpus, OnlineLDA, Topics, datasets, heldout
 from bnptopics.heldout import fast, reference
@@ -190,16 +188,5 @@ def report(results: dict[str, Any]) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FILE", help="add the results to this file of JSON")
-    parser.add_argument("--quick", action="store_true", help="small corpora and few rounds, to see that all parts work")
-    arguments = parser.parse_args()
-    results = run(QUICK if arguments.quick else FULL)
-    if arguments.output:
-        write(arguments.output, results)
-    print(f"\n{report(results)}")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, report, FULL, QUICK)

@@ -12,17 +12,15 @@ median of the ratios of single rounds. scikit-learn is what its users get from `
 reference runs in the first documents only.
 """
 
-import argparse
 import statistics
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from bench_lda_gibbs import FULL as GIBBS
 from bench_lda_gibbs import QUICK as GIBBS_QUICK
 from bench_lda_gibbs import make_corpora
-from benchmarking import table, timed, write
+from benchmarking import command, table, timed
 from sklearn.decomposition import non_negative_factorization
 from threadpoolctl import threadpool_limits
 
@@ -137,16 +135,5 @@ def report(results: dict[str, Any]) -> str:
     return "\n".join(["Nanoseconds a token and iteration", *table(columns, rows)])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FILE", help="add the results to this file of JSON")
-    parser.add_argument("--quick", action="store_true", help="small corpora and few rounds, to see that all parts work")
-    arguments = parser.parse_args()
-    results = run(QUICK if arguments.quick else FULL)
-    if arguments.output:
-        write(arguments.output, results)
-    print(f"\n{report(results)}")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, report, FULL, QUICK)

@@ -1,5 +1,6 @@
 """What the benchmarks share: timing, peak memory, the circumstances of a run, tables, and the file of results."""
 
+import argparse
 import contextlib
 import ctypes
 import datetime
@@ -114,3 +115,21 @@ def table(columns: dict[str, str], rows: list[dict[str, Any]]) -> list[str]:
     ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+
+
+def command(
+    about: str,
+    run: Callable[[dict[str, Any]], dict[str, Any]],
+    report: Callable[[dict[str, Any]], str],
+    full: dict[str, Any],
+    quick: dict[str, Any],
+) -> None:
+    """The command line of a benchmark: ``run(full)`` or ``run(quick)``, its results written, ``report`` printed."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--output", type=Path, metavar="FILE", help="add the results to this file of JSON")
+    parser.add_argument("--quick", action="store_true", help="small corpora and few rounds, to see that all parts work")
+    arguments = parser.parse_args()
+    results = run(quick if arguments.quick else full)
+    if arguments.output:
+        write(arguments.output, results)
+    print(f"\n{report(results)}")

@@ -34,7 +34,6 @@ import hashlib
 import json
 import math
 import os
-import threading
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,6 +47,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from .._formats import draft
 from ..base import TopicModel, as_generator, kernels_of, number, one_of, whole
 from ..corpus import Corpus
 from ..topics import Topics
@@ -341,14 +341,8 @@ def _digest(content: Any) -> str:
 
 
 def _write(path: str | os.PathLike, text: str) -> None:
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(text.encode("utf-8", "backslashreplace") + b"\n")  # half a surrogate becomes a JSON escape
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with draft(Path(path)) as file:
+        file.write(text.encode("utf-8", "backslashreplace") + b"\n")  # half a surrogate becomes a JSON escape
 
 
 def _load(path: str | os.PathLike, what: str, build: Callable[[Any], Any]) -> Any:

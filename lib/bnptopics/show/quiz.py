@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import intrusion  # of which the classes are imported when they are used: that takes a second
 from .._formats import draft
+from .faces import TwoFaces
 
 if TYPE_CHECKING:
     from ..intrusion import Answers, Question, Quiz
 
 
-class QuizWidget:
+class QuizWidget(TwoFaces):
     """A quiz to be played, a question at a time.
 
     Every question wants an answer: who cannot tell must guess, since the chance level is that of guesses. One can go
@@ -80,7 +81,6 @@ class QuizWidget:
                 raise ValueError("path needs annotator: tell whose answers the file will hold.")
             if self.path.exists():
                 self.choices = self._kept(self.path)
-        self._live: Any = None
 
     @property
     def answers(self) -> Answers:
@@ -147,18 +147,6 @@ class QuizWidget:
             f'<script type="application/json">{data}</script><noscript>This quiz needs JavaScript.</noscript></div>'
             f"<script>{_SCRIPT}</script>"
         )
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
-        try:
-            import ipywidgets  # noqa: F401
-        except ImportError:
-            return bundle
-        if self._live is None:
-            self._live = self.live()
-        view = self._live._repr_mimebundle_()
-        # ipywidgets answers with a bundle, or with a bundle and its metadata.
-        return (view[0] if isinstance(view, tuple) else view) | bundle
 
     def _kept(self, path: Path) -> list[int | None]:
         there = intrusion.Answers.load(path)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 from PIL import Image
 
+from bnptopics.show.faces import TwoFaces
 from bnptopics.show.style import house_style
 
 DPI = 144  # pixels an inch: half as much again as a CSS inch, which stays sharp on dense screens
@@ -66,7 +67,7 @@ class Frame(NamedTuple):
     alt: str
 
 
-class Slides:
+class Slides(TwoFaces):
     """A function of a few controls, drawn for all their values.
 
     Parameters
@@ -115,7 +116,6 @@ class Slides:
         self._start = self._check_start(start or {})
         self._labels = {name: name.replace("_", " ") for name in controls} | self._known(labels or {}, "labels")
         self._frames = self._draw_all()
-        self._live: Any = None
 
     def frames(self) -> list[Frame]:
         """All frames, the first control varying slowest."""
@@ -175,18 +175,6 @@ class Slides:
             f'slider{"s" if len(sizes) > 1 else ""}">{_img(shown.png, shown.alt)}<div class="bnp-controls">{rows}</div>'
             f'<script type="application/json">{frames}</script></div><script>{_SCRIPT}</script>'
         )
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        bundle: dict[str, Any] = {"text/plain": repr(self), "text/html": self._repr_html_()}
-        try:
-            import ipywidgets  # noqa: F401
-        except ImportError:
-            return bundle
-        if self._live is None:
-            self._live = self.live()
-        view = self._live._repr_mimebundle_()
-        # ipywidgets answers with a bundle, or with a bundle and its metadata.
-        return (view[0] if isinstance(view, tuple) else view) | bundle
 
     def _check_controls(self) -> None:
         if not self._controls:

@@ -11,7 +11,7 @@ from numba import njit
 from bnptopics import verify
 from bnptopics.lda_gibbs import cases, fast, reference
 from bnptopics.lda_variational import reference as variational
-from bnptopics.verify.specification import PATH_TOLERANCE, Step
+from bnptopics.verify.specification import PATH_TOLERANCE, Spec, Step, exact
 
 SWEEP = verify.find("lda_gibbs.sweep")
 
@@ -171,6 +171,14 @@ def draws_by_itself(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms, 
 def test_other_faults_are_named(kernel, message: str):
     with pytest.raises(verify.Falsified, match=message):
         verify.check(kernel, "lda_gibbs.sweep")
+
+
+def test_a_kernel_that_draws_from_a_generator_for_looking_only_is_caught():
+    spec = Spec("of.none", inputs=None, agree={"result": exact})
+    case = {"generator": np.random.default_rng(3)}
+    assert verify.judge(spec, lambda generator: generator.random(), case).what.startswith("it changed `generator`")
+    message = str(verify.Falsified(spec, case, verify.Difference("wrong")))
+    assert "generator = np.random.default_rng(3)" in message
 
 
 def test_a_kernel_with_randomness_of_its_own_is_told_so():

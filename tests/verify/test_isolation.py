@@ -1,5 +1,6 @@
 """Kernels that crash, hang or reach outside their arrays, each in a process of its own; and right ones, which pass."""
 
+import contextlib
 import ctypes
 import functools
 import gc
@@ -234,10 +235,14 @@ def single(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
     fast.sweep(words, doc_start, z, n_dk, n_vk, n_k, *(a.astype(np.float32) for a in (alpha, eta, uniforms)))
 
 
+# One kernel of each room, and those that draw from a Generator.
+SOME = {spec.name.partition(".")[0]: spec for spec in verify.specs()} | {
+    name: verify.find(name) for name in ("concentrations.update_alpha", "hdp_direct.draw_weights", "hdp_tree.birth")
+}
 RIGHT = {
     "reference": (reference.sweep, SWEEP.name, "double"),
     "float32 twin": (single, SWEEP.name, "single"),
-    **{f"twin of {spec.name}": (spec.twin, spec.name, "double") for spec in verify.specs()},
+    **{f"twin of {spec.name}": (spec.twin, spec.name, "double") for spec in SOME.values()},
 }
 
 
@@ -279,6 +284,21 @@ def test_a_kernel_with_randomness_of_its_own_is_told_so():
 
     with pytest.raises(verify.Falsified, match="the same input gives different results"):
         verify.check(draws_by_itself, SWEEP.name, isolate=True)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_a_generator_draws_the_same_numbers_each_time_and_goes_on_where_the_kernel_left_it(isolate: bool):
+    def two_draws(generator):
+        return generator.random() + generator.random()
+
+    case = {"generator": np.random.default_rng(3)}
+    expected = np.random.default_rng(3).random(3)
+    with verify.isolated(two_draws) if isolate else contextlib.nullcontext(two_draws) as kernel:
+        for _ in range(2):
+            args, result = verify.run(kernel, case)
+            assert result == expected[:2].sum()
+            assert verify.next_number(args["generator"]) == args["generator"].random() == expected[2]
+    assert verify.next_number(case["generator"]) == expected[0]
 
 
 # ----------------------------------------------------------------------------------------------------- C kernels

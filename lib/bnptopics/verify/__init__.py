@@ -11,7 +11,7 @@ from .isolation import CannotIsolate, Died, isolated
 from .laws import gradient, law, transition_matrix
 from .matrices import Matrix, matrix
 from .planting import diff, plant
-from .specification import Chain, Difference, Spec, Step, along_path, checks, close, exact, find, specs
+from .specification import Chain, Difference, Spec, Step, along_path, checks, close, exact, find, next_number, specs
 
 __all__ = [
     "CannotIsolate",
@@ -40,6 +40,7 @@ __all__ = [
     "law",
     "look_alikes",
     "matrix",
+    "next_number",
     "plant",
     "run",
     "specs",

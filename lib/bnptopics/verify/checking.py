@@ -1,5 +1,6 @@
 """Hold a kernel against its spec: judge one call, search for the smallest failing input, say what is wrong with it."""
 
+import copy
 import inspect
 import itertools
 import tempfile
@@ -95,10 +96,17 @@ class Report:
 
 def run(kernel: Kernel, case: Case) -> tuple[Case, Any]:
     """Call the kernel on copies of the arguments; return these copies and what it returned."""
-    args = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()}
+    args = {name: _copy(value) for name, value in case.items()}
     with np.errstate(all="ignore"):  # a wrong kernel may divide by zero
         result = kernel(*args.values())
     return args, result
+
+
+def _copy(value: Any) -> Any:
+    """What a kernel may change; a Generator's copy draws the same numbers."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return copy.deepcopy(value) if isinstance(value, np.random.Generator) else value
 
 
 def judge(
@@ -140,10 +148,12 @@ def judge_outcome(
         for name, comparer in spec.agree.items():
             difference = comparer.difference(case, name, observed[name], partial(expected, name), precision)
             if difference is not None:
+                right_args, right_result = run(spec.reference, case)
                 if (
                     result is not None
+                    and right_result is None
                     and _left_alone(spec, case, args)
-                    and not _left_alone(spec, case, run(spec.reference, case)[0])
+                    and not _left_alone(spec, case, right_args)
                 ):
                     in_place = ", ".join(f"`{name}`" for name in spec.changes)
                     return Difference(f"it returned something and left its arguments alone; change {in_place} in place")
@@ -167,6 +177,8 @@ def _left_alone(spec: Spec, case: Case, args: Case) -> bool:
 def _same(before: Any, after: Any) -> bool:
     if isinstance(before, np.ndarray):
         return before.dtype == after.dtype and np.array_equal(before, after)
+    if isinstance(before, np.random.Generator):
+        return before.bit_generator.state == after.bit_generator.state
     return before == after
 
 
@@ -411,6 +423,10 @@ def _same_outcome(spec: Spec, case: Case, mine: dict[str, Any] | str, other: dic
 
 
 def _as_code(value: Any) -> str:
+    if isinstance(value, np.random.Generator):
+        seed = getattr(value.bit_generator.seed_seq, "entropy", None)
+        fresh = seed is not None and _same(value, np.random.default_rng(seed))
+        return f"np.random.default_rng({seed})" if fresh else f"a Generator in state {value.bit_generator.state}"
     if not isinstance(value, np.ndarray):
         return repr(value)
     text = np.array2string(value, separator=", ", threshold=10_000, floatmode="unique", max_line_width=10_000)

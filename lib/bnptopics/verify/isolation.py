@@ -68,8 +68,9 @@ def isolated(
     """A function that does what `kernel` does, in a process of its own, for as long as the ``with`` block lasts.
 
     It takes the kernel's arguments and returns what the kernel returns; arrays among the arguments come back changed as
-    the kernel changed them. What the kernel raises is raised here. Arrays arrive C-contiguous; all else (lists, tuples
-    of arrays) is passed by copy, so what the kernel changes in it is not seen.
+    the kernel changed them, and Generators where the kernel left them. What the kernel raises is raised here. Arrays
+    arrive C-contiguous; all else (lists, tuples of arrays) is passed by copy, so what the kernel changes in it is not
+    seen.
 
     Parameters
     ----------
@@ -289,7 +290,7 @@ def _answer(kernel: Callable, plan: _Plan, others: bytes) -> bytes:
                     values[i] = value
             n = len(values) - len(plan.keys)
             result = kernel(*values[:n], **dict(zip(plan.keys, values[n:], strict=True)))
-            answer = answer or _returned(result)  # before the second run can change it
+            answer = answer or _returned(result, values)  # before the second run can change it
     except BaseException as error:
         name, text = type(error).__name__, _text(str, error)
         try:
@@ -299,11 +300,13 @@ def _answer(kernel: Callable, plan: _Plan, others: bytes) -> bytes:
     return answer
 
 
-def _returned(result: Any) -> bytes:
+def _returned(result: Any, values: list) -> bytes:
+    """What the kernel returned, and where it left the Generators among its arguments."""
+    states = {i: value.bit_generator.state for i, value in enumerate(values) if isinstance(value, np.random.Generator)}
     try:
-        return pickle.dumps(("returned", result), protocol=5)
+        return pickle.dumps(("returned", (result, states)), protocol=5)
     except Exception:
-        return pickle.dumps(("returned", _Unreadable(_text(repr, result))))
+        return pickle.dumps(("returned", (_Unreadable(_text(repr, result)), states)))
 
 
 def _text(how: Callable[[Any], str], thing: Any) -> str:
@@ -409,7 +412,10 @@ class _Worker:
 
 
 class _Outcome(NamedTuple):
-    """How a call ended: "returned" a value, "raised" (name, text, pickled), "late" or "dead" with an exit code."""
+    """How a call ended: "returned", "raised", "late" or "dead".
+
+    `what` is then (value, states of Generators), (name, text, pickled), the limit, or the exit code.
+    """
 
     kind: str
     what: Any = None
@@ -436,7 +442,10 @@ class _StandIn:
                 raise _died(outcome)
             outcome = self._confirmed(values, keys, outcome)
         if outcome.kind == "returned":
-            return outcome.what
+            result, states = outcome.what
+            for i, state in states.items():
+                values[i].bit_generator.state = state
+            return result
         raise _raised(*outcome.what)
 
     def close(self) -> None:
@@ -572,7 +581,7 @@ def _unpacked(answer: bytes | bytearray) -> _Outcome:
     try:
         return _Outcome(*pickle.loads(answer))
     except Exception as error:  # the value is of a kind that cannot be made again here
-        return _Outcome("returned", _Unreadable(f"<a value that cannot be brought over: {error}>"))
+        return _Outcome("returned", (_Unreadable(f"<a value that cannot be brought over: {error}>"), {}))
 
 
 def _raised(name: str, text: str, pickled: bytes | None) -> BaseException:

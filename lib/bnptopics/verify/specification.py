@@ -1,5 +1,6 @@
 """What a kernel must do: specs, the comparers they are made of, and the mark that ties a check to an equation."""
 
+import copy
 import importlib
 import importlib.util
 import pkgutil
@@ -158,10 +159,14 @@ class along_path:
     `walk(case, choose)` visits the draws in order: it calls ``choose(token, weights)``, or ``choose(token, weights,
     candidates)`` (see `Step`), with the weights that the true algorithm would use there, and goes on as if the returned
     outcome had been drawn.
+
+    What the kernel returns has an outcome for each of the `uniforms`, in an array of the same shape. Where a token has
+    several, "token" is the flat index of the draw, and ``naming(token)`` says whose it is and what is drawn.
     """
 
     walk: Callable[[Case, Callable[..., int]], None]
     uniforms: Callable[[Case], NDArray[np.float64]]
+    naming: Callable[[int], tuple[str, str]] = lambda token: (f"token {token}", "topic")
 
     def describe(self, precision: str = "double") -> str:
         tolerance = PATH_TOLERANCE[precision]
@@ -173,31 +178,32 @@ class along_path:
         uniforms = self.uniforms(case)
 
         def choose(token: int, weights: NDArray[np.float64], candidates: NDArray[np.integer] | None = None) -> int:
-            steps.append(Step(token, np.array(weights), float(uniforms[token]), int(returned[token]), candidates))
-            return int(returned[token])
+            k = int(returned.flat[token])
+            steps.append(Step(token, np.array(weights), float(uniforms.flat[token]), k, candidates))
+            return k
 
         self.walk(case, choose)
         return steps
 
     def difference(self, case, name, got, want, precision) -> Difference | None:
         got = np.asarray(got)
-        before = np.asarray(case[name])
-        if got.shape != before.shape or not np.issubdtype(got.dtype, np.integer):
+        uniforms = self.uniforms(case)
+        if got.shape != uniforms.shape or not np.issubdtype(got.dtype, np.integer):
             return Difference(
-                f"`{name}` has become {got.dtype} of shape {got.shape}; it was {before.dtype} {before.shape}"
+                f"`{name}` has become {got.dtype} of shape {got.shape}, and should be integers of {uniforms.shape}"
             )
 
         def choose(token: int, weights: NDArray[np.float64], candidates: NDArray[np.integer] | None = None) -> int:
-            step = Step(token, np.array(weights), float(uniforms[token]), int(got[token]), candidates)
+            step = Step(token, np.array(weights), float(uniforms.flat[token]), int(got.flat[token]), candidates)
+            who, kind = self.naming(token)
             if step.returned not in step.outcomes:
-                there_are = f"there are only topics 0 to {step.outcomes.max()}"
-                raise _Wrong(Difference(f"token {token} went to topic {step.returned}: {there_are}"))
+                there_are = f"there are only {kind}s {step.outcomes.min()} to {step.outcomes.max()}"
+                raise _Wrong(Difference(f"{who} went to {kind} {step.returned}: {there_are}"))
             if step.overshoot > PATH_TOLERANCE[precision]:
-                what = f"token {token} went to topic {step.returned}, and should go to {step.expected}"
+                what = f"{who} went to {kind} {step.returned}, and should go to {step.expected}"
                 raise _Wrong(Difference(what, step, got))
             return step.returned
 
-        uniforms = self.uniforms(case)
         try:
             self.walk(case, choose)
         except _Wrong as wrong:
@@ -225,6 +231,11 @@ def _first_wrong(name: str, got: NDArray, want: NDArray, right: NDArray[np.bool_
     wrong = int(np.sum(~right))
     others = f" ({wrong} of {right.size} entries are wrong)" if wrong > 1 else ""
     return Difference(f"{entry} is {is_}, and should be {should_be}{others}", output=name, index=index)
+
+
+def next_number(generator: np.random.Generator) -> float:
+    """What `generator` would draw next, without drawing it: equal only where as many numbers were drawn before."""
+    return copy.deepcopy(generator).random()
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,30 @@ FORMAT = 2
 PRIOR_BOUNDS = (1e-6, 1e6)  # of priors that are learned: what each keeps to, of eta the mean
 
 
-class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Model(BaseEstimator):
+    """What every estimator has, whatever it is fitted on: it is saved whole, and a failure leaves it as it was."""
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to `path` (a zip of arrays and JSON, nothing that runs code when read). See `load`."""
+        save(self, path)
+
+    @contextlib.contextmanager
+    def _or_as_before(self, unless: Callable[[], bool] = lambda: False) -> Iterator[None]:
+        """What fails in here, Ctrl-C too, leaves the model as it was: with all of an earlier fit, or with none.
+
+        Not so when by then something was learned, as `unless` tells: that is kept.
+        """
+        earlier = vars(self).copy()
+        try:
+            yield
+        except BaseException:
+            if not unless():
+                vars(self).clear()
+                vars(self).update(earlier)
+            raise
+
+
+class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     """The contract of all topic models.
 
     A fitted model has `topic_word_` (K, V), also called `components_`, whose rows are distributions over words;
@@ -123,8 +146,10 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         corpus = self._as_corpus(X, reset=False)
-        each = [theta @ phi for theta, phi in self._by_chain(corpus)]
-        return sum(each) / len(each)
+        total, n_chains = 0.0, 0
+        for theta, phi in self._by_chain(corpus):
+            total, n_chains = total + theta @ phi, n_chains + 1
+        return total / n_chains
 
     def to_pyldavis(self, corpus: Corpus | ArrayLike) -> dict[str, Any]:
         """What pyLDAvis shows this model by: ``pyLDAvis.prepare(**model.to_pyldavis(corpus))``.
@@ -151,24 +176,9 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return to_pyldavis(self, corpus)
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the model to `path` (a zip of arrays and JSON, nothing that runs code when read). See `load`."""
-        save(self, path)
-
     def _by_chain(self, corpus: Corpus) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Topic proportions (D, K) of documents and word probabilities (K, V) of topics, as each chain has them."""
         yield np.asarray(self.transform(corpus)), self.topic_word_
-
-    @contextlib.contextmanager
-    def _or_as_before(self) -> Iterator[None]:
-        """What fails in here, Ctrl-C too, leaves the model as it was: with all of an earlier fit, or with none."""
-        earlier = vars(self).copy()
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(earlier)
-            raise
 
     def _as_fitted_corpus(self, X: Corpus | ArrayLike) -> Corpus:
         """`X` as bags of words, checked to be the documents of the fit, for a fit that goes on."""
@@ -291,9 +301,9 @@ def halves(corpus: Corpus, split: str = "random") -> tuple[Corpus, Corpus]:
 
 
 def tokens_where(corpus: Corpus, chosen: NDArray[np.bool_]) -> Corpus:
-    """The same documents, as bags, with only the tokens chosen (N,)."""
+    """The same documents, as bags, with only the tokens chosen (N,); labels stay."""
     doc_start = np.concatenate([[0], np.cumsum(chosen)])[corpus.doc_start]
-    return Corpus(corpus.words[chosen], doc_start, corpus.vocabulary, ordered=False)
+    return Corpus(corpus.words[chosen], doc_start, corpus.vocabulary, labels=corpus.labels, ordered=False)
 
 
 def completion(
@@ -506,7 +516,7 @@ def digest(corpus: Corpus) -> str:
 # ---------------------------------------------------------------------------------------------- save and load
 
 
-def save(model: TopicModel, path: str | os.PathLike) -> None:
+def save(model: Model, path: str | os.PathLike) -> None:
     """Write a model's parameters and fitted state to `path`, whole or not at all.
 
     The file is a zip archive of NumPy arrays and one JSON text; nothing in it is code.
@@ -529,7 +539,7 @@ def save(model: TopicModel, path: str | os.PathLike) -> None:
         np.savez_compressed(file, json=np.array(json.dumps(record, default=lambda numpy: numpy.tolist())), **arrays)
 
 
-def load(path: str | os.PathLike) -> TopicModel:
+def load(path: str | os.PathLike) -> Model:
     """Read a model that was written by its `save` method.
 
     Raises
@@ -555,7 +565,7 @@ def load(path: str | os.PathLike) -> TopicModel:
     if module.startswith("bnptopics."):
         with contextlib.suppress(ImportError):
             cls = getattr(importlib.import_module(module), name, None)
-    if not (isinstance(cls, type) and issubclass(cls, TopicModel)):
+    if not (isinstance(cls, type) and issubclass(cls, Model)):
         raise ValueError(f"{os.fspath(path)} holds a {record['class']}, which is not a topic model of bnptopics.")
     try:
         params = {name: _decode(value, arrays, {}) for name, value in record["params"].items()}

@@ -176,9 +176,10 @@ def chains(model: Any, alpha: float | ArrayLike | None = None) -> list[Topics]:
             f"model is a {type(model).__name__} without topic_word_ and vocabulary_: give a fitted model of this "
             "library, or make Topics of it, such as by Topics.from_sklearn(model)."
         )
-    many = getattr(model, "chain_topic_word_", None)
-    if many is not None:
-        priors = model.chain_alpha_ if alpha is None else [alpha] * len(many)
+    each = next((each for each in ("sample", "chain") if hasattr(model, f"{each}_topic_word_")), None)
+    if each:
+        many = getattr(model, f"{each}_topic_word_")
+        priors = getattr(model, f"{each}_alpha_") if alpha is None else [alpha] * len(many)
         return [Topics(phi, model.vocabulary_, own) for phi, own in zip(many, priors, strict=True)]
     own = getattr(model, "alpha_", None) if alpha is None else alpha
     return [Topics(model.topic_word_, model.vocabulary_, own)]

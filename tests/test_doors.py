@@ -20,14 +20,17 @@ ROOMS = sorted(path.parent.name for path in LIBRARY.glob("*/reference.py"))
 # Rooms that use each other's code, layer to same layer: `"lda_online": {"lda_variational"}` lets lda_online/fast.py
 # import lda_variational/fast.py, and so on for each layer.
 BORROWS: dict[str, set[str]] = {
+    "hdp_direct": {"concentrations", "hdp_franchise", "lda_gibbs"},
+    "hdp_franchise": {"concentrations", "lda_gibbs"},
+    "hdp_tree": {"concentrations", "hdp_direct", "lda_gibbs"},
     "heldout": {"lda_gibbs", "lda_variational", "nmf"},
     "lda_online": {"lda_variational"},
     "nmf": {"lda_variational"},
 }
 
 STDLIB = set(sys.stdlib_module_names)
-# What a kernel may use to say what its arguments are.
-WORDS = {"__future__", "collections", "math", "typing"}
+# What a kernel may use to say what its arguments are, and to loop over them.
+WORDS = {"__future__", "collections", "itertools", "math", "typing"}
 
 
 class Rule(NamedTuple):
@@ -59,6 +62,10 @@ RULES = {
     "topics": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # Above the rooms: it fits any model and asks every measure.
     "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
+    # What the estimators of hierarchical Dirichlet processes share; new documents are folded in as in LDA.
+    "infinite": Rule(
+        STDLIB | {"numpy", "sklearn", ".base", ".concentrations", ".corpus", ".exports", ".lda_gibbs.estimator"}
+    ),
     "base": Rule(
         STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", "._formats", ".corpus", ".exports", ".streams"}
     ),
@@ -74,7 +81,7 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    shared = {"._formats", ".base", ".corpus", ".exports", ".matching", ".streams", ".topics"}
+    shared = {"._formats", ".base", ".corpus", ".exports", ".infinite", ".matching", ".streams", ".topics"}
     estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,

@@ -24,7 +24,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import bnptopics
-from bnptopics import KLNMF, PLSI, Corpus, GibbsLDA, OnlineLDA, VariationalLDA
+from bnptopics import KLNMF, PLSI, Corpus, DirectHDP, FranchiseHDP, GibbsLDA, OnlineLDA, TreeHDP, VariationalLDA
 from bnptopics.base import TopicModel
 from bnptopics.models import lda
 
@@ -41,6 +41,7 @@ FRAME = pd.DataFrame(CORPUS.counts.toarray(), columns=CORPUS.vocabulary)
 FACTORS = tuple(np.random.default_rng(5).gamma(1, 1, shape) for shape in ((40, 3), (3, 25)))
 PRIORS = {"alpha": np.array([0.1, 0.5, 2.0]), "eta": np.linspace(0.1, 1, 25)}
 SETTINGS: dict[str, Any] = {"n_topics": 3, "random_state": 0}
+HDP: dict[str, Any] = {"n_sweeps": 5, "burn_in": 2, "thin": 2, "random_state": 0}
 MODELS: dict[str, TopicModel] = {
     "gibbs": GibbsLDA(n_sweeps=12, burn_in=4, thin=2, n_chains=2, **SETTINGS),
     "sparse": GibbsLDA(n_sweeps=12, burn_in=4, thin=2, algorithm="sparse", **SETTINGS),
@@ -49,6 +50,8 @@ MODELS: dict[str, TopicModel] = {
     "nmf": KLNMF(max_iter=12, tol=0, **SETTINGS),
     "parallel": KLNMF(max_iter=12, tol=0, order="parallel", **SETTINGS),
     "plsi": PLSI(max_iter=12, tol=0, **SETTINGS),
+    "franchise": FranchiseHDP(sample_concentrations="both", split_merge=2, n_chains=2, **HDP),
+    "direct": DirectHDP(sample_concentrations="both", **HDP),
 }
 FITTED = {name: clone(model).fit(CORPUS) for name, model in MODELS.items()}  # to be looked at, not changed
 each_model = pytest.mark.parametrize("name", MODELS)
@@ -56,7 +59,14 @@ each_model = pytest.mark.parametrize("name", MODELS)
 
 def own(name: str) -> dict[str, Any]:
     """Arrays that a model takes as parameters."""
-    return {"init": FACTORS} if isinstance(MODELS[name], KLNMF | PLSI) else PRIORS
+    if isinstance(MODELS[name], KLNMF | PLSI):
+        return {"init": FACTORS}
+    return {"eta": PRIORS["eta"]} if isinstance(MODELS[name], FranchiseHDP | DirectHDP) else PRIORS
+
+
+def with_topics(model: TopicModel, n_topics: int) -> TopicModel:
+    """The model, told to have so many topics if it can be told."""
+    return model.set_params(n_topics=n_topics) if "n_topics" in model.get_params() else model
 
 
 def assert_equal(first: Any, second: Any, where: str = "") -> None:
@@ -110,6 +120,15 @@ CHECKED = {
     "nmf": KLNMF(3, max_iter=5),
     "nmf reference": KLNMF(2, max_iter=3, order="parallel", engine="reference"),
     "plsi": PLSI(3, max_iter=5),
+    "franchise": FranchiseHDP(n_sweeps=5, burn_in=2, thin=1),
+    "franchise all": FranchiseHDP(
+        sample_concentrations="both", split_merge=1, n_sweeps=3, burn_in=1, thin=1, n_chains=2, n_jobs=2
+    ),
+    "franchise reference": FranchiseHDP(n_sweeps=1, start=(0.1, 1.0), engine="reference"),
+    "direct": DirectHDP(n_sweeps=5, burn_in=2, thin=1),
+    "direct stirling": DirectHDP(sample_concentrations="both", tables="stirling", n_sweeps=3, burn_in=1, thin=1),
+    "direct reference": DirectHDP(n_sweeps=1, start=(0.1, 1.0), engine="reference"),
+    "tree": TreeHDP(n_sweeps=5, burn_in=2, thin=1),
 }
 
 
@@ -126,14 +145,15 @@ def test_every_scikit_learn_check_passes(name: str):
 @each_model
 def test_pipeline_from_texts(name: str):
     texts = ["cats purr and cats sleep", "dogs bark", "cats sleep", "", "dogs bark and dogs run"]
-    small = clone(MODELS[name]).set_params(n_topics=2, **({"batch_size": None} if name == "online" else {}))
+    small = with_topics(clone(MODELS[name]), 2).set_params(**({"batch_size": None} if name == "online" else {}))
     steps = Pipeline([("count", CountVectorizer()), ("topics", small)])
     theta = steps.fit_transform(texts)
-    assert theta.shape == (5, 2)
+    n_topics = len(small.topic_word_)
+    assert theta.shape == (5, n_topics) and n_topics == small.get_params().get("n_topics", n_topics)
     np.testing.assert_allclose(theta.sum(axis=1), 1, rtol=0, atol=1e-12)
-    assert steps.transform(["cats bark unheard-of things"]).shape == (1, 2)
+    assert steps.transform(["cats bark unheard-of things"]).shape == (1, n_topics)
     lower = type(small).__name__.lower()
-    assert steps.get_feature_names_out().tolist() == [f"{lower}0", f"{lower}1"]
+    assert steps.get_feature_names_out().tolist() == [f"{lower}{k}" for k in range(n_topics)]
     assert steps.score(texts) < 0  # minus infinity, perhaps, where nothing is smoothed
 
 
@@ -145,14 +165,17 @@ def test_cross_validation_of_a_corpus(name: str):
         train = np.setdiff1d(np.arange(40), test)
         by_hand.append(clone(MODELS[name]).fit(CORPUS[train]).score(CORPUS[test]))
     assert scores.tolist() == by_hand
-    search = GridSearchCV(clone(MODELS[name]), {"n_topics": [2, 4]}, cv=2).fit(CORPUS)
-    assert search.best_estimator_.topic_word_.shape[0] == search.best_params_["n_topics"]
+    choices = {"n_topics": [2, 4]} if "n_topics" in MODELS[name].get_params() else {"eta": [0.1, 0.5]}
+    search = GridSearchCV(clone(MODELS[name]), choices, cv=2).fit(CORPUS)
+    for parameter, best in search.best_params_.items():
+        found = search.best_estimator_
+        assert best == (len(found.topic_word_) if parameter == "n_topics" else found.eta_[0])
 
 
 @each_model
 def test_names_and_pandas_output(name: str):
     fitted = FITTED[name]
-    names = [f"{type(fitted).__name__.lower()}{k}" for k in range(3)]
+    names = [f"{type(fitted).__name__.lower()}{k}" for k in range(len(fitted.topic_word_))]
     assert fitted.get_feature_names_out().tolist() == names
     pandas = clone(fitted).set_output(transform="pandas").fit(CORPUS)
     frame = pandas.transform(NEW)
@@ -299,8 +322,10 @@ def test_a_model_that_is_not_fitted_is_saved_too(name: str, tmp_path: Path):
 @each_model
 def test_numpy_scalars_are_saved_as_what_they_hold(name: str, tmp_path: Path):
     """Whole numbers stay whole: a model that comes back with 3.0 topics could not be fitted."""
-    given = {"n_topics": np.int32(3), "random_state": np.uint8(7), "verbose": np.bool_(False)}
+    given = {"random_state": np.uint8(7), "verbose": np.bool_(False)}
     for parameter, value in MODELS[name].get_params().items():
+        if type(value) is int and parameter != "random_state":
+            given[parameter] = np.int32(value)
         if type(value) is float:
             given[parameter] = np.float32(value)
     saved = clone(MODELS[name]).set_params(**given).fit(CORPUS)

@@ -10,18 +10,34 @@ from typing import Any
 _HOME = {
     "Corpus": "corpus",
     "CorpusStream": "streams",
+    "DirectHDP": "hdp_direct.estimator",
+    "FranchiseHDP": "hdp_franchise.estimator",
+    "GaussianDPMixture": "dirichlet_process.estimator",
     "GibbsLDA": "lda_gibbs.estimator",
     "KLNMF": "nmf.estimator",
+    "MultinomialDPMixture": "dirichlet_process.estimator",
     "OnlineLDA": "lda_online.estimator",
     "PLSI": "nmf.estimator",
     "Topics": "topics",
+    "TreeHDP": "hdp_tree.estimator",
     "VariationalLDA": "lda_variational.estimator",
     "compare": "comparison",
     "load": "base",
     "match_topics": "matching",
     "stability": "matching",
 }
-_MODULES = ("coherence", "comparison", "datasets", "heldout", "intrusion", "models", "show", "verify")
+_MODULES = (
+    "coherence",
+    "comparison",
+    "concentrations",
+    "datasets",
+    "dirichlet_process",
+    "heldout",
+    "intrusion",
+    "models",
+    "show",
+    "verify",
+)
 
 __all__ = [*_HOME, *_MODULES]
 

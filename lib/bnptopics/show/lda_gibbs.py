@@ -132,16 +132,16 @@ def chain(
 
 
 @house_style()
-def against_exact(exact: lda.Posterior, visited: NDArray[np.int64], n_sweeps: int) -> Picture:
+def against_exact(
+    exact: lda.Posterior, visited: NDArray[np.int64], n_sweeps: int, states: str = "assignment of the tokens"
+) -> Picture:
     """How often the chain was in each state during its first `n_sweeps` sweeps, beside the exact posterior."""
     n_states = len(exact.probability)
     share = np.bincount(visited[:n_sweeps], minlength=n_states) / n_sweeps
     distance = np.abs(share - exact.probability).sum() / 2
     order = np.argsort(-exact.probability, kind="stable")
     figure = new_figure(7, 3)
-    axes = figure.add_subplot(
-        ylabel="probability", ylim=(0, max(0.5, 1.15 * share.max())), xlabel="assignment of the tokens"
-    )
+    axes = figure.add_subplot(ylabel="probability", ylim=(0, max(0.5, 1.15 * share.max())), xlabel=states)
     axes.bar(range(n_states), exact.probability[order], color=COLOURS[5], alpha=0.55, label="exact posterior")
     axes.plot(
         range(n_states),

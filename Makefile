@@ -76,7 +76,7 @@ voila: .venv/.ready
 		.venv/bin/python -m voila --Voila.config_file_paths=book/_voila $(VOILA_FLAGS) notebooks/$(LAB).ipynb
 
 bench: .venv-bench/.ready
-	@for name in lda_gibbs lda_variational nmf heldout coherence; do \
+	@for name in lda_gibbs lda_variational nmf heldout coherence hdp; do \
 		$(call cached,.venv-bench) .venv-bench/bin/python tests/bench/bench_$$name.py \
 			--output book/results/bench.json || exit 1; \
 	done

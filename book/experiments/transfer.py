@@ -35,6 +35,7 @@ import os
 import platform
 import time
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -147,12 +148,17 @@ def shared_topics(corpus: Corpus, found: dict) -> dict[str, list]:
     return table
 
 
+def by_run(runs: list) -> np.ndarray:
+    """Means over the other sections, a row for each run and a column for each number of documents."""
+    return np.array(runs).reshape(len(runs), -1, len(N_TARGET)).mean(axis=1)
+
+
 def summarise(found: dict) -> None:
     """Means and standard errors, a value for each number of documents of the target section."""
     for name, runs in found["perplexity"].items():
-        by_run = np.array(runs).reshape(len(runs), -1, len(N_TARGET)).mean(axis=1)
-        error = by_run.std(axis=0, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.zeros(len(N_TARGET))
-        found["mean"][name] = np.round(by_run.mean(axis=0), 1).tolist()
+        means = by_run(runs)
+        error = means.std(axis=0, ddof=1) / np.sqrt(len(runs)) if len(runs) > 1 else np.zeros(len(N_TARGET))
+        found["mean"][name] = np.round(means.mean(axis=0), 1).tolist()
         found["error"][name] = np.round(error, 1).tolist()
 
 
@@ -161,12 +167,13 @@ def check(found: dict) -> None:
     m1, m2, m3 = (dict(zip(N_TARGET, found["mean"][name], strict=True)) for name in ("M1", "M2", "M3"))
     assert m1[0] == found["vocab_size"], "without documents M1 knows nothing"
     assert m1[5] > max(m2[5], m3[5]), "with few documents of its own section M1 is worst"
-    assert all(m3[n] < m2[n] for n in (10, 20, 40, 80)), "M3 is better than M2, which cannot tell the sections apart"
-    assert all(m3[n] < m1[n] for n in (5, 10, 20, 40)), "M3 is better than M1, which ignores the other section"
-    assert m3[80] < 1.02 * m1[80], "with many documents M1 is about as good as M3"
-    assert m2[80] > max(0.99 * m1[80], m3[80]), "with many documents M2 is worst"
+    r1, r2, r3 = (by_run(found["perplexity"][name])[:, 1:] for name in ("M1", "M2", "M3"))
+    assert (r3 < r2).all(), "in each run M3 is better than M2, which cannot tell the sections apart"
+    assert (r3 < r1).all(), "in each run M3 is better than M1, which ignores the other section"
+    assert abs(m3[0] / m2[0] - 1) < 0.01, "without documents of the target M2 and M3 have learned from the same"
+    assert m2[80] > 0.99 * m1[80], "with many documents M1 has caught up with M2"
     gain = {n: m1[n] / m3[n] - 1 for n in N_TARGET}
-    assert gain[5] > 0.05 and gain[5] > gain[20] > gain[80], f"what the other section is good for: {gain}"
+    assert gain[5] > 0.05 and all(gain[a] > gain[b] for a, b in pairwise(N_TARGET)), f"gain by the other: {gain}"
 
 
 def write(content: dict, path: Path = OUTPUT) -> None:

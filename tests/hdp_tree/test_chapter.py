@@ -1,12 +1,18 @@
 """What the chapter *Trees of restaurants* says and no other test of trees checks: limits, and its own arithmetic."""
 
+import importlib.util
+import json
 import math
+from pathlib import Path
 
 import pytest
 from scipy import integrate, stats
 
 from bnptopics.models import hdp
 from bnptopics.verify import checks
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+MEASURED = json.loads((BOOK / "results" / "transfer.json").read_text(encoding="utf-8"))["corpora"]
 
 GAMMA, ALPHA = 0.7, 1.9
 
@@ -74,3 +80,18 @@ def test_the_mean_share_at_the_section_of_a_token():
     moments = [integrate.quad(lambda x, i=i: x**i * stats.beta.pdf(x, *shapes), 0, 1, limit=200)[0] for i in (1, 2)]
     assert moments[0] == pytest.approx(share, rel=1e-6)
     assert moments[1] / moments[0] == pytest.approx((alpha * rest * share + 1) / (alpha * rest + 1), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", list(MEASURED))
+def test_figure_3_is_what_its_script_makes_of_the_runs(name):
+    """Means and errors follow from the runs that are stored, and show the orderings that the chapter tells."""
+    spec = importlib.util.spec_from_file_location("transfer", BOOK / "experiments" / "transfer.py")
+    transfer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(transfer)
+    found, again = MEASURED[name], MEASURED[name] | {"mean": {}, "error": {}}
+    assert len(found["perplexity"]["M1"]) == transfer.RUNS
+    transfer.summarise(again)
+    for what in ("mean", "error"):
+        for model, values in found[what].items():
+            assert again[what][model] == pytest.approx(values, abs=0.101)  # those of runs are rounded, too
+    transfer.check(found)

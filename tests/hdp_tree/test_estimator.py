@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from bnptopics import Corpus, DirectHDP, TreeHDP, heldout, load
+from bnptopics import Corpus, TreeHDP, heldout, load
 from bnptopics.base import halves
 from bnptopics.hdp_tree import fast
-from bnptopics.models import hdp
+from bnptopics.models import dp, hdp
 from bnptopics.models.dp import canonical
+from bnptopics.verify import checks
 
 SETTINGS = {"eta": 0.2, "n_sweeps": 14, "burn_in": 6, "thin": 2, "random_state": 0}
 LONG = SETTINGS | {"n_sweeps": 300, "burn_in": 200, "thin": 20}
@@ -72,6 +73,8 @@ def test_estimates_are_distributions_and_those_that_they_should_be():
 
 def test_one_concentration_a_level():
     assert_array_equal(MODEL.level_alpha_, [0.7, 0.9, 1.1])
+    for alpha in (2, [2.0, 2.0], np.array([2, 2])):
+        assert TreeHDP("party", alpha=alpha, n_sweeps=1).fit(CORPUS).level_alpha_.tolist() == [2.0, 2.0]
     assert (MODEL.alpha_, MODEL.gamma_) == (1.1, 1.0)
     assert MODEL.level_alpha_trace_.shape == (2, 14, 3)
     drawn = TreeHDP("party", sample_concentrations="both", **SETTINGS).fit(CORPUS)
@@ -180,16 +183,22 @@ def test_the_tree_of_labels_is_the_tree_of_their_nodes():
     assert_array_equal(model.node_weights_, MODEL.node_weights_)
 
 
-def test_without_groups_it_finds_what_direct_assignment_finds():
-    """A matrix will do; the same law, so that means of many sweeps agree, and a single node."""
-    long = {"eta": 0.2, "n_sweeps": 1500, "burn_in": 100, "thin": 100, "random_state": 0}
-    sample = hdp.simulate(np.random.default_rng(4), [6] * 12, 1.0, 1.0, np.full(8, 0.3))
-    counts = Corpus(sample.words, sample.doc_start, list("abcdefgh")).counts
-    tree, flat = TreeHDP(**long).fit(counts), DirectHDP(**long).fit(counts)
-    assert tree.nodes_ == ((),) and tree.node_weights_.shape == (1, tree.n_topics_)
-    means = [model.n_topics_trace_[:, 100:].mean() for model in (tree, flat)]
-    spread = flat.n_topics_trace_[:, 100:].std()
-    assert abs(means[0] - means[1]) < spread / 3
+@checks("eq-tree-limits")
+@pytest.mark.parametrize("alpha", [1.3, 1e9], ids=["HDP", "DP mixture"])
+def test_without_groups_it_is_the_hdp_and_with_a_huge_alpha_a_dp_mixture(alpha):
+    """A matrix will do. Chains have each number of topics as often as the enumerated posterior, within five errors."""
+    words, eta, gamma = np.array([0, 0, 1, 1, 1]), np.array([0.5, 0.5]), 3.0
+    if alpha < 10:
+        expected = hdp.topic_number_probabilities(hdp.posterior(words, [0, 3, 5], alpha, gamma, eta))[1:5]
+    else:
+        mixture = dp.posterior(5, gamma, lambda block: dp.log_marginal_words(words[block], eta))
+        expected = dp.number_probability(mixture)[1:5]
+    few = {"eta": 0.5, "gamma": gamma, "n_sweeps": 800, "burn_in": 790, "n_chains": 16, "random_state": 2}
+    model = TreeHDP(alpha=alpha, **few).fit([[2, 1], [0, 2]])
+    assert model.nodes_ == ((),) and model.node_weights_.shape == (1, model.n_topics_)
+    found = np.array([(model.n_topics_trace_[:, 20:] == k).mean(axis=1) for k in (1, 2, 3, 4)])
+    off = np.abs(found.mean(axis=1) - expected) / (found.std(axis=1, ddof=1) / 4)
+    assert off.max() < 5, f"{found.mean(axis=1)} and not {expected}"
 
 
 def test_resumed_and_saved_fits_are_equal_to_a_long_one(tmp_path):

@@ -77,7 +77,7 @@ class TreeHDP(InfiniteTopicModel):
         ``Corpus.from_counts(X, labels={"party": ...})``.
     parent : sequence of int or None, default None
         Any tree, by the parent of each node: node 0 is the root and has -1, and parents come before their children.
-        Documents may hang below any node. None: the tree of `groups`.
+        Documents may hang below any node, `groups` says below which. None: the tree of `groups`.
     eta : float or (V,) array, default 0.1
         Dirichlet prior of each topic's word probabilities: the value for *each* word.
     alpha : float or sequence of float, default 1.0
@@ -229,6 +229,11 @@ class TreeHDP(InfiniteTopicModel):
                     f"groups is {self.groups!r} and parent is given: with parent it is the name of the one label that "
                     "holds the node of each document."
                 )
+            if not names and len(self.parent) > 1:
+                raise ValueError(
+                    f"parent has {len(self.parent)} nodes and groups is None: no document would hang below any but the "
+                    "root. Give groups the name of the label that holds the node of each document."
+                )
 
     def _names(self) -> tuple[str, ...]:
         """The labels that say to which group a document belongs, from coarse to fine."""
@@ -329,7 +334,7 @@ class TreeHDP(InfiniteTopicModel):
 
     def _start_of_concentrations(self) -> Floats:
         n_levels, alpha = self._n_levels(), self.alpha
-        if isinstance(alpha, Sequence | np.ndarray) and not isinstance(alpha, str):
+        if isinstance(alpha, list | tuple) or (isinstance(alpha, np.ndarray) and alpha.ndim):
             if len(alpha) != n_levels:
                 raise ValueError(
                     f"alpha has {len(alpha)} entries: give a number, or one for each of the {n_levels} levels below "

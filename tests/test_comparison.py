@@ -562,6 +562,23 @@ def test_summary_by_hand():
         summary(table.drop(columns="random_state"))
 
 
+def test_seeds_that_find_other_numbers_of_topics_are_one_row():
+    """Also where one of them failed; while a model that was given several numbers has a row for each."""
+    found = [
+        {"model": "hdp", "n_topics": k, "random_state": seed, "seconds": 1.0 + seed, "npmi": value}
+        for seed, (k, value) in enumerate([(50, 0.1), (55, 0.2), (None, None), (54, 0.6)])
+    ]
+    given = [
+        {"model": "lda", "n_topics": k, "random_state": seed, "seconds": 1.0, "npmi": 0.1 * k}
+        for k in (2, 3)
+        for seed in (0, 1)
+    ]
+    rows = summary(comparison.table(found + given)).query("measure == 'npmi'")
+    assert rows[["model", "n_topics", "n"]].values.tolist() == [["hdp", 53, 3], ["lda", 2, 2], ["lda", 3, 2]]
+    assert rows["mean"].tolist() == pytest.approx([0.3, 0.2, 0.3])
+    assert rows["error"].iloc[0] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1) / math.sqrt(3))
+
+
 def test_summary_has_models_that_never_were_fitted():
     class Refused(Fixed):
         def fit(self, X):

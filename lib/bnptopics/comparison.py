@@ -8,7 +8,7 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from numbers import Integral
 from pathlib import Path
@@ -99,7 +99,7 @@ def compare(
 
         ============================== =================================================================================
         ``model``                      its name
-        ``n_topics``                   the number of topics, K
+        ``n_topics``                   the number of topics, K: as given, or as found
         ``random_state``               the seed, missing for a model that takes none
         ``seconds``                    time of the fit by the clock on the wall. It is that of this machine and of what
                                        else it did; what numba compiles is compiled before
@@ -225,7 +225,8 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
         ============= =================================================================================================
         ``model``     its name
-        ``n_topics``  the number of topics; missing for fits that failed before it was known
+        ``n_topics``  the number of topics; of a model that finds it itself the mean over seeds, rounded; missing for
+                      fits that failed before it was known
         ``measure``   the column of `table`
         ``mean``      the mean over seeds
         ``n``         of how many: failed fits and missing values are left out. With 0 the mean is NaN
@@ -249,7 +250,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     aside = {"model", "n_topics", "random_state", "error", "note"}
     measured = [name for name in table.columns if name not in aside and not name.endswith(SUFFIXES)]
     rows = []
-    for (model, n_topics), group in table.groupby(["model", "n_topics"], sort=False, dropna=False):
+    for model, n_topics, group in _over_seeds(table):
         for name in measured:
             values = group[name].to_numpy(dtype=float)
             there = ~np.isnan(values)
@@ -269,6 +270,19 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
             rows.append(row)
     names = ["model", "n_topics", "measure", "mean", "n", "error", "within"]
     return pd.DataFrame(rows, columns=names)
+
+
+def _over_seeds(table: pd.DataFrame) -> Iterator[tuple[str, float, pd.DataFrame]]:
+    """Model, number of topics and fits of each group of fits that differ by their seeds alone.
+
+    A model that finds the number of topics itself, and another one with another seed, has one group: no seed twice.
+    """
+    for model, fits in table.groupby("model", sort=False):
+        if fits["random_state"].notna().all() and not fits["random_state"].duplicated().any():
+            known = fits["n_topics"].dropna()
+            yield model, round(known.mean()) if len(known) else math.nan, fits
+        else:
+            yield from ((model, k, group) for k, group in fits.groupby("n_topics", sort=False, dropna=False))
 
 
 # ------------------------------------------------------------------------------------------------- what is asked for

@@ -216,12 +216,14 @@ def test_traces_and_posterior():
 
 
 def test_figure_2():
-    rows = [{"n_topics": k, "perplexity": [900 + k, 910 + k]} for k in (40, 10)]
-    one = {"lda": rows, "hdp": {"perplexity": [905.0], "n_topics": {"values": [12, 13], "probability": [0.5, 0.5]}}}
+    rows = [{"n_topics": k, "perplexity": [900 + k, 910 + k], "one_sample": [1000 + k] * 2} for k in (40, 10)]
+    hdp_runs = {"perplexity": [905.0], "one_sample": [1005.0], "n_topics": {"values": [12, 13], "counts": [30, 10]}}
+    one = {"lda": rows, "hdp": hdp_runs}
     picture = pictures.hdp_or_lda({"corpora": {"speeches": one}}, "speeches")
     alt = drawn(picture)
     assert "915 with 10, 945 with 40 topics, lowest with 10; the HDP 905, standard error 0.0" in alt
-    assert "12 to 13 topics, 12.5 on average" in alt
+    assert "By one sample the best LDA has 1,010 and the HDP 1,005." in alt
+    assert "12 to 13 topics, 12.2 on average" in alt  # 12.25, rounded to even
     assert picture.figure.axes[0].lines[0].get_ydata().tolist() == [915, 945]
 
 

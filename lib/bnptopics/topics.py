@@ -153,7 +153,7 @@ def _normalised(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def chains(model: Any, alpha: float | ArrayLike | None = None) -> list[Topics]:
-    """The topics of a model, once for each chain that it ran: a document's probability is the mean over chains.
+    """The topics of a model, once for each chain that it ran, or sample that it kept: probabilities are their mean.
 
     Parameters
     ----------
@@ -176,10 +176,10 @@ def chains(model: Any, alpha: float | ArrayLike | None = None) -> list[Topics]:
             f"model is a {type(model).__name__} without topic_word_ and vocabulary_: give a fitted model of this "
             "library, or make Topics of it, such as by Topics.from_sklearn(model)."
         )
-    each = next((each for each in ("sample", "chain") if hasattr(model, f"{each}_topic_word_")), None)
-    if each:
-        many = getattr(model, f"{each}_topic_word_")
-        priors = getattr(model, f"{each}_alpha_") if alpha is None else [alpha] * len(many)
-        return [Topics(phi, model.vocabulary_, own) for phi, own in zip(many, priors, strict=True)]
+    for each in ("sample", "chain"):
+        many = getattr(model, f"{each}_topic_word_", None)
+        if many is not None:
+            priors = getattr(model, f"{each}_alpha_") if alpha is None else [alpha] * len(many)
+            return [Topics(phi, model.vocabulary_, own) for phi, own in zip(many, priors, strict=True)]
     own = getattr(model, "alpha_", None) if alpha is None else alpha
     return [Topics(model.topic_word_, model.vocabulary_, own)]

@@ -310,6 +310,19 @@ def test_n_sweeps_and_m_more_are_n_plus_m(cls, more, tmp_path):
 
 
 @each
+def test_what_is_set_before_resume(cls):
+    """The model and its chains are those of the fit; what is about the run is taken up."""
+    settings = {"sample_concentrations": None, "n_sweeps": 5}
+    usual = model(cls, **settings).fit(CORPUS).resume(CORPUS, 3)
+    of_the_fit = {"eta": 5.0, "alpha": 7.0, "gamma": 9.0, "start": (1.0, 1.0), "n_chains": 1, "random_state": 9}
+    assert same(model(cls, **settings).fit(CORPUS).set_params(**of_the_fit, n_sweeps=9).resume(CORPUS, 3), usual)
+    own = {"split_merge": 3} if cls is FranchiseHDP else {"tables": "simulation"}
+    for given in ({"sample_concentrations": "alpha"}, {"thin": 1}, own):
+        changed = model(cls, **settings).fit(CORPUS).set_params(**given).resume(CORPUS, 3)
+        assert not same(changed, usual) and np.array_equal(changed.log_joint_[:, :5], usual.log_joint_[:, :5]), given
+
+
+@each
 def test_threads_and_more_chains_change_nothing(cls):
     three = model(cls, n_chains=3, n_jobs=3).fit(CORPUS)
     assert same(three, model(cls, n_chains=3).fit(CORPUS))

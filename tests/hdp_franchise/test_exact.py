@@ -260,21 +260,6 @@ def test_no_tokens_and_empty_documents(kernels):
 
 
 @both
-def test_start_with_a_table_for_each_document(kernels):
-    """No table has a dish, no word is counted; after a pass of moves all are, and one more can be made from it."""
-    case = cases.state([[(0, -1, 0)] * 3, [], [(1, -1, 0)], [(0, -1, 0), (1, -1, 0)]], *PRIORS, 8)
-    case["table"], case["n_t"], case["dish"] = reference.one_table_each(case["doc_start"])
-    assert case["table"].tolist() == [0, 0, 0, 3, 4, 4] and case["n_t"].tolist() == [3, 0, 0, 1, 2, 0]
-    for _ in range(2):
-        args = [case[name] for name in cases.MOVES[:-2]]
-        assert kernels.move_tables(*args, np.array([0.5, 0.0, 0.0, 0.99, 0.1, 0.0]), 0) == 6
-        assert (case["dish"] >= 0).tolist() == [True, False, False, True, True, False]
-        spec.counts_are_those_of_the_seating(case, case, None, 0.0)
-    assert case["n_k"].sum() == 6 and case["m_k"].sum() == 3
-    assert all(len(array) == 0 for array in reference.one_table_each(np.array([0, 0])))
-
-
-@both
 def test_order_of_documents_and_names_of_topics_do_not_matter(kernels):
     """The joint of a state is that of the state with documents shuffled and columns renamed (1e-11)."""
     rng = np.random.default_rng(5)

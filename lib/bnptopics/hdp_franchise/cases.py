@@ -30,8 +30,7 @@ def state(
     """Arrays of a sampler's state, from D documents as lists of (word, table, dish).
 
     Tables are numbered by their slots within a document, modulo its length; -1 is a token not yet seated. A table has
-    the dish of the first of its tokens that has one; -1 is no dish yet. There is one more column than the largest dish
-    needs, unless told otherwise.
+    the dish of the first of its tokens. There is one more column than the largest dish needs, unless told otherwise.
     """
     bounds = np.concatenate([[0], np.cumsum([len(document) for document in documents])]).astype(np.int64)
     words = np.array([v for document in documents for v, _, _ in document], dtype=np.int32)
@@ -250,16 +249,13 @@ MAX_DISHES = 3
 
 
 @st.composite
-def states(
-    draw: st.DrawFn, *brings: st.SearchStrategy, seated: bool = True, served: bool = True
-) -> tuple[Case, list[list[Any]]]:
+def states(draw: st.DrawFn, *brings: st.SearchStrategy, seated: bool = True) -> tuple[Case, list[list[Any]]]:
     """States on tiny corpora, and of each token what it brings along, drawn from `brings`.
 
-    Columns in the middle may be dead, or none. Unless `seated`, some tokens may have no seat, and unless `served` some
-    tables no dish.
+    Columns in the middle may be dead, or none. Unless `seated`, some tokens may have no seat.
     """
     vocab_size = draw(st.integers(1, small.MAX_WORDS))
-    table, dish = st.integers(0 if seated else -1, 3), st.integers(0 if served else -1, MAX_DISHES - 1)
+    table, dish = st.integers(0 if seated else -1, 3), st.integers(0, MAX_DISHES - 1)
     token = st.tuples(st.integers(0, vocab_size - 1), table, dish, *brings)
     documents = draw(small.documents(token))
     alpha, gamma, eta = draw(CONCENTRATIONS), draw(CONCENTRATIONS), draw(small.priors(vocab_size))
@@ -283,7 +279,7 @@ def sweeps(draw: st.DrawFn) -> Case:
 @st.composite
 def moves(draw: st.DrawFn) -> Case:
     """Arguments of `move_tables`."""
-    case, aims = draw(states(AIMS, served=False))
+    case, aims = draw(states(AIMS))
     start = min(draw(st.sampled_from([0, 0, 0, 1, small.MAX_TOKENS])), len(aims))
     return with_moves(case, list(itertools.chain(*aims)), start)
 

@@ -285,18 +285,16 @@ def move_tables(words, doc_start, table, n_t, dish, n_vk, n_k, m_k, gamma, eta, 
             k = np.int64(dish[t])
             for i in range(len(block)):
                 v = block[i]
-                if k >= 0:
-                    n_vk[v, k] -= 1
+                n_vk[v, k] -= 1
                 priors[i] = eta[v] + seen[v]
                 seen[v] += 1
             for v in block:
                 seen[v] = 0
-            if k >= 0:
-                n_k[k] -= len(block)
-                m_k[k] -= 1
-                if m_k[k] == 0:
-                    n_topics -= 1
-                    end = _end_of_topics(m_k[:end])
+            n_k[k] -= len(block)
+            m_k[k] -= 1
+            if m_k[k] == 0:
+                n_topics -= 1
+                end = _end_of_topics(m_k[:end])
             total = _weigh_block(
                 block, priors, n_vk, n_k, m_k, gamma, eta_sum, together, over, under, logs, weights, end
             )

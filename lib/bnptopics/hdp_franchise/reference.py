@@ -11,7 +11,7 @@ bounds of the documents. A document has no more tables than tokens, so its table
 - `table` (N,) int32: the slot of each token's table, -1 for a token not yet seated;
 - `n_t` (N,) int32: how many tokens sit at the table in each slot, 0 where there is none;
 - `dish` (N,) int32: the topic of the table in each slot, -1 where there is none. The topic of token n is
-  `dish[table[n]]`. Before its first sweep a chain may have tables with -1 too, which `move_tables` serves.
+  `dish[table[n]]`.
 
 Topics live in C columns: `n_vk` (V, C), `n_k` (C,) and `m_k` (C,), all int32, count the tokens of each word, all tokens
 and all tables of each topic. A column without tables is dead, and holds zeros only; a new topic takes the first dead
@@ -182,17 +182,6 @@ def sweep(
     return len(words)
 
 
-def one_table_each(doc_start: Offsets) -> tuple[Ints, Ints, Ints]:
-    """A start: all tokens of a document at one table, which has no dish yet. A pass of `move_tables` serves them.
-
-    `doc_start` (D + 1,) int64. Returns `table`, `n_t` and `dish`, each (N,) int32.
-    """
-    lengths = np.diff(doc_start)
-    table = np.repeat(doc_start[:-1], lengths).astype(np.int32)
-    n_t = np.bincount(table, minlength=len(table)).astype(np.int32)
-    return table, n_t, np.full(len(table), -1, dtype=np.int32)
-
-
 def block_log_weights(words: Ints, n_vk: Ints, n_k: Ints, m_k: Ints, gamma: float, eta: Floats) -> Floats:
     """Log weight of each topic, and of a new one, for a table whose words are not in the counts (eq-franchise-dish).
 
@@ -241,8 +230,7 @@ def move_tables(
 ) -> int:
     """Choose the dish of every table anew, in the order of their slots, each given all others (eq-franchise-dish).
 
-    All tokens of a table move together, which lets whole topics change hands and merge. A table with no dish yet, whose
-    tokens are in no count but `n_t`, gets its first: from `one_table_each` one pass serves the documents one at a time.
+    All tokens of a table move together, which lets whole topics change hands and merge.
 
     Parameters
     ----------
@@ -272,10 +260,9 @@ def move_tables(
                 return t
             block = words[first:last][table[first:last] == t]
             k = dish[t]
-            if k >= 0:
-                np.subtract.at(n_vk[:, k], block, 1)
-                n_k[k] -= len(block)
-                m_k[k] -= 1
+            np.subtract.at(n_vk[:, k], block, 1)
+            n_k[k] -= len(block)
+            m_k[k] -= 1
             log_weights = block_log_weights(block, n_vk, n_k, m_k, gamma, eta)
             k = draw(np.exp(log_weights - log_weights.max()), uniforms[t])
             if k == len(m_k):

@@ -62,9 +62,11 @@ RULES = {
     "topics": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # Above the rooms: it fits any model and asks every measure.
     "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
+    "sampling": Rule(STDLIB | {"numpy", "sklearn", ".base"}),
     # What the estimators of hierarchical Dirichlet processes share; new documents are folded in as in LDA.
     "infinite": Rule(
-        STDLIB | {"numpy", "sklearn", ".base", ".concentrations", ".corpus", ".exports", ".lda_gibbs.estimator"}
+        STDLIB
+        | {"numpy", "sklearn", ".base", ".concentrations", ".corpus", ".exports", ".lda_gibbs.estimator", ".sampling"}
     ),
     "base": Rule(
         STDLIB | {"numpy", "scipy", "sklearn", "joblib", "tqdm", "._formats", ".corpus", ".exports", ".streams"}
@@ -81,7 +83,8 @@ def room_rule(room: str, layer: str, borrows: dict[str, set[str]]) -> Rule | Non
     own = f".{room}."
     borrowed = {f".{other}.{layer}" for other in borrows.get(room, ())}
     spec = STDLIB | {"numpy", "hypothesis", ".verify", ".models", own + "reference", own + "cases"}
-    shared = {"._formats", ".base", ".corpus", ".exports", ".infinite", ".matching", ".streams", ".topics"}
+    shared = {"._formats", ".base", ".corpus", ".exports", ".infinite", ".matching"}
+    shared |= {".sampling", ".streams", ".topics"}
     estimator = STDLIB | {"numpy", "scipy", "sklearn", "joblib", *shared, own + "reference", own + "fast"}
     allowed = {
         "__init__": STDLIB,

@@ -8,12 +8,9 @@ columns there were. From one fit to the next only the seating is kept, and the c
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import lgamma, log
-from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -21,10 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import concentrations
-from .base import TopicModel, as_generator, iterate, kernels_of, number, one_of, prior, threads, whole
+from .base import TopicModel, as_generator, kernels_of, number, one_of, prior, whole
 from .corpus import Corpus
 from .exports import to_arviz
 from .lda_gibbs.estimator import fold_in
+from .sampling import Sampler, shares, streams, through, with_columns
 
 # Concentrations, given or drawn, keep to these bounds: a product of two with a prior of words does not vanish.
 CONCENTRATION_BOUNDS = (1e-9, 1e9)
@@ -69,10 +67,7 @@ class Chain:
 
     def through(self, n_steps: int, kernel: Callable[[int], int]) -> None:
         """Call ``kernel(start)`` until it has done all its steps, with more columns each time that it stopped."""
-        stop = kernel(0)
-        while stop < n_steps:
-            self.grow()
-            stop = kernel(stop)
+        through(n_steps, kernel, self.grow)
 
     def grow(self) -> None:
         """Twice as many columns, or eight, the new ones dead."""
@@ -102,7 +97,7 @@ class Chain:
         self.state.update(changed)
 
 
-class InfiniteTopicModel(TopicModel):
+class InfiniteTopicModel(Sampler, TopicModel):
     """The contract of topic models that find the number of topics themselves: hierarchical Dirichlet processes.
 
     A subclass says how its sampler goes: `_kernels`, `_unseated`, `_counted`, `_seat`, `_redraw`, `_log_joint`,
@@ -162,10 +157,6 @@ class InfiniteTopicModel(TopicModel):
         self.verbose = verbose
 
     # ------------------------------------------------------------------------------------------------- the sampler
-
-    @abstractmethod
-    def _kernels(self) -> ModuleType:
-        """The kernels of the room, as `engine` says: ``return kernels_of(__package__, self.engine)``."""
 
     @abstractmethod
     def _unseated(self, corpus: Corpus) -> State:
@@ -234,11 +225,7 @@ class InfiniteTopicModel(TopicModel):
             self.n_sweeps_ = 0
             corpus = self._as_corpus(X, reset=True)
             self.eta_ = prior("eta", self.eta, corpus.vocab_size, "each word")
-            self._fold_in_seed = int(rng.integers(2**63))
-            # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the
-            # seed; the c-th child is the same however many there are.
-            children = np.random.SeedSequence(self._fold_in_seed).spawn(n_chains - 1)
-            self._rngs = (rng, *map(np.random.default_rng, children))
+            self._fold_in_seed, self._rngs = streams(rng, n_chains)
             self._kept = [self._unseated(corpus) for _ in self._rngs]
             self._concentrations = np.tile(given, (n_chains, 1))
             self.log_joint_ = np.empty((n_chains, 0))
@@ -250,37 +237,8 @@ class InfiniteTopicModel(TopicModel):
             self._sample(corpus, n_sweeps)
         return self
 
-    def resume(self, X: Corpus | ArrayLike, n_sweeps: int) -> Self:
-        """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
-
-        What is set before holds from here on if it is about the run: `sample_concentrations` and the priors of those
-        that are drawn, `burn_in` and `thin` (the samples that are there stay), the moves and tables of the sampler. The
-        model and the chains are those of the fit: `eta`, `alpha`, `gamma`, `start`, `n_chains` and `random_state` only
-        come into play when `fit` is called again.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            The very documents of the fit.
-        n_sweeps : int
-            Further sweeps of each chain.
-
-        Raises
-        ------
-        ValueError
-            When `X` is not what the model was fitted on.
-        """
-        check_is_fitted(self)
-        n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        self._check_settings()
-        self._sample(self._as_fitted_corpus(X), n_sweeps)
-        return self
-
     def _check_settings(self) -> None:
-        self._kernels()
-        whole("burn_in", self.burn_in, 0)
-        whole("thin", self.thin, 1)
-        threads(self.n_jobs)
+        super()._check_settings()
         start("start", self.start)
         self._sampled("alpha")
         gamma_prior("alpha_prior", self.alpha_prior)
@@ -315,8 +273,8 @@ class InfiniteTopicModel(TopicModel):
 
     # ---------------------------------------------------------------------------------------------------- sampling
 
-    def _is_sample(self, sweep: int) -> bool:
-        return sweep > self.burn_in and (sweep - self.burn_in) % self.thin == 0
+    def _refitted(self, X: Corpus | ArrayLike) -> Corpus:
+        return self._as_fitted_corpus(X)
 
     def _sample(self, corpus: Corpus, n_sweeps: int) -> None:
         """Let every chain make `n_sweeps` sweeps, and set the estimates."""
@@ -326,15 +284,11 @@ class InfiniteTopicModel(TopicModel):
         ]
         if not self.n_samples_:  # what stands there is the last state, which was no sample
             self._samples, self._best = [[] for _ in chains], {}
-        first, done, best = self.n_sweeps_ + 1, [], None
-        n_jobs = min(threads(self.n_jobs), len(chains))
+        done, best = [], None
         try:
-            with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
-                each = pool.map if pool else map
-                for i in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
-                    # No chain begins a sweep before all have ended the last one: Ctrl-C finds them equally far.
-                    done.append(list(each(partial(self._sweep, corpus, first + i), chains)))
-                    best = _forget(done, best)
+            for swept in self._sweeps(partial(self._sweep, corpus), chains, n_sweeps):
+                done.append(swept)
+                best = _forget(done, best)
         finally:  # also after Ctrl-C: what was learned is kept
             if done:
                 self._take(done)
@@ -396,8 +350,7 @@ class InfiniteTopicModel(TopicModel):
             ("n_topics_trace_", "n_topics"),
             ("_concentrations_trace", "concentrations"),
         ):
-            values = np.stack([np.array([swept[name] for swept in row]) for row in done], axis=1)
-            setattr(self, trace, np.concatenate([getattr(self, trace), values], axis=1))
+            self._append(trace, [[swept[name] for swept in row] for row in done])
 
     # --------------------------------------------------------------------------------------------------- estimates
 
@@ -483,9 +436,8 @@ class InfiniteTopicModel(TopicModel):
             They sum to one.
         """
         check_is_fitted(self)
-        last = min(whole("burn_in", self.burn_in, 0), self.n_sweeps_ - 1)
-        values, times = np.unique(self.n_topics_trace_[:, last:], return_counts=True)
-        return values, times / times.sum()
+        last = min(self._n_warmup(), self.n_sweeps_ - 1)
+        return shares(self.n_topics_trace_[:, last:])
 
     def topics_holding(self, share: float) -> int:
         """How many topics, the largest ones, it takes to hold `share` of all tokens: in (0, 1], by `topic_mass_`."""
@@ -550,13 +502,7 @@ class InfiniteTopicModel(TopicModel):
             "alpha": self.alpha_trace_,
             "gamma": self.gamma_trace_,
         }
-        burn_in = min(whole("burn_in", self.burn_in, 0), self.n_sweeps_)
-        return to_arviz(self, draws, {"lp": self.log_joint_}, burn_in)
-
-
-def with_columns(array: NDArray, n_more: int) -> NDArray:
-    """An array with so many columns more, which hold zeros."""
-    return np.concatenate([array, np.zeros((*array.shape[:-1], n_more), array.dtype)], axis=-1)
+        return to_arviz(self, draws, {"lp": self.log_joint_}, self._n_warmup())
 
 
 def _forget(done: list[list[State]], best: State | None) -> State | None:

@@ -1,8 +1,7 @@
 """Dirichlet process mixtures of documents and of vectors, and what a concentration means, for users."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, Self
@@ -14,21 +13,10 @@ from scipy.special import logsumexp
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..base import (
-    Model,
-    TopicModel,
-    as_generator,
-    check_finite,
-    iterate,
-    kernels_of,
-    number,
-    prior,
-    threads,
-    type_form,
-    whole,
-)
+from ..base import TopicModel, as_generator, check_finite, kernels_of, number, prior, type_form, whole
 from ..corpus import Corpus
 from ..exports import to_arviz
+from ..sampling import Sampler, shares, streams, through, with_columns
 
 SUMMED = 1_000_000  # of so many probabilities a sum is taken, of more an integral
 ROOM = 8  # dead slots that a sweep of vectors begins with
@@ -121,23 +109,74 @@ def _concentration(alpha: Any) -> float:
 # --------------------------------------------------------------------------------------------------- both mixtures
 
 
-class DPMixture(Model):
-    """What `MultinomialDPMixture` and `GaussianDPMixture` share: the chains, their samples, and which is the best.
+class DPMixture(Sampler):
+    """What `MultinomialDPMixture` and `GaussianDPMixture` share: all but what a cluster says of an observation.
 
-    Subclasses read their data, make the `_counts` of a seating, `_seat` every observation anew in one sweep, give the
-    `_log_joint` of a state, and `_describe` the clusters of the best sample. `_weigh` gives, for each retained sample,
-    the log of the probability of each cluster and the observation.
+    Subclasses `_read` the data of a fit and `_new` ones, make the `_counts` of a seating, `_seat` every observation
+    anew in one sweep, give the `_log_joint` of a state, and `_describe` the clusters of the best sample. `_weigh` gives
+    the log of the probability of each cluster of a sample, or of a new one, and the observation; for it they have the
+    samples as `_clusters`, and the best as `_best`.
     """
+
+    def fit(self, X: Corpus | ArrayLike, y: None = None) -> Self:
+        """Seat the observations one at a time, and then `n_sweeps` times anew.
+
+        Parameters
+        ----------
+        X : Corpus or (D, V) counts, dense or sparse; of `GaussianDPMixture` (n, p) array
+            Documents, of which the order of tokens plays no part, or points: finite numbers.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; nothing of an earlier fit is changed then.
+        KeyboardInterrupt
+            After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
+            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
+        """
+        n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
+        self._check_settings()
+        with self._or_as_before():
+            data, n = self._read(X)
+            self._run(data, n)
+        self._sample(data, n_sweeps)
+        return self
+
+    @abstractmethod
+    def _read(self, X: Any) -> tuple[Any, int]:
+        """The data as the kernels take them, and the number of observations; the prior is set."""
+
+    @abstractmethod
+    def _new(self, X: Any) -> Any:
+        """Further observations, as `_weigh` takes them."""
+
+    @abstractmethod
+    def _weigh(self, new: Any, sample: Any) -> NDArray[np.float64]:
+        """Log of the weight of each cluster of a sample and, last, of a new one, for each observation, (R, K + 1)."""
+
+    @abstractmethod
+    def _counts(self, data: Any, z: Labels) -> list[NDArray]:
+        """The counts of a seating, which the kernels keep."""
+
+    @abstractmethod
+    def _seat(self, data: Any, z: Labels, counts: list[NDArray], uniforms: NDArray[np.float64]) -> None:
+        """One sweep over all observations, of which those with -1 are not yet seated; without gaps between slots."""
+
+    @abstractmethod
+    def _log_joint(self, data: Any, z: Labels, counts: list[NDArray]) -> float:
+        """The log joint of a state."""
+
+    @abstractmethod
+    def _describe(self, data: Any, states: NDArray[np.int32]) -> None:
+        """Set what is to be told of the clusters of the best sample, and of those of all `states`."""
 
     def _run(self, data: Any, n: int) -> None:
         """Start every chain from nothing: n observations are seated one at a time. Sweeps come later."""
         n_chains = whole("n_chains", self.n_chains, 1)
-        rng = as_generator(self.random_state)
         self._alpha = _concentration(self.alpha)
-        # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the
-        # seed; the c-th child is the same however many there are.
-        children = np.random.SeedSequence(int(rng.integers(2**63))).spawn(n_chains - 1)
-        self._rngs = (rng, *map(np.random.default_rng, children))
+        _, self._rngs = streams(as_generator(self.random_state), n_chains)
         self.z_ = np.full((n_chains, n), -1, dtype=np.int32)
         for c in range(n_chains):
             self._seat(data, self.z_[c], self._counts(data, self.z_[c]), self._rngs[c].random(n))
@@ -151,35 +190,28 @@ class DPMixture(Model):
         """Let every chain make `n_sweeps` sweeps, and describe the best sample."""
         chains = range(len(self.z_))
         counts = [self._counts(data, self.z_[c]) for c in chains]
-        first, trace, samples, whole_z = self.n_sweeps_ + 1, [], [], self.z_.copy()
-        n_jobs = min(threads(self.n_jobs), len(chains))
+        trace, samples, whole_z = [], {}, self.z_.copy()
         try:
-            with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
-                each = pool.map if pool else map
-                for i in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
-                    # No chain begins a sweep before all have ended the last one: Ctrl-C finds them equally far.
-                    joints = list(each(partial(self._sweep, data, counts), chains))
-                    np.copyto(whole_z, self.z_)
-                    trace.append((joints, whole_z.max(axis=1) + 1))
-                    if first + i > self.burn_in and (first + i - self.burn_in) % self.thin == 0:
-                        samples.append((first + i, whole_z.copy()))
+            for swept in self._sweeps(partial(self._sweep, data, counts), chains, n_sweeps):
+                np.copyto(whole_z, self.z_)
+                trace.append((swept, whole_z.max(axis=1) + 1))
+                sweep = self.n_sweeps_ + len(trace)
+                if self._is_sample(sweep):
+                    samples[sweep] = whole_z.copy()
         finally:  # also after Ctrl-C: what was learned is kept, and of a sweep that was cut short nothing
             np.copyto(self.z_, whole_z)
             self.n_sweeps_ += len(trace)
-            for name, values in zip(("log_joint_", "n_clusters_trace_"), zip(*trace, strict=True), strict=False):
-                old = getattr(self, name)
-                setattr(self, name, np.concatenate([old, np.stack(values, axis=1).astype(old.dtype)], axis=1))
-            if samples:
-                numbers, states = zip(*samples, strict=True)
-                self._sampled = np.concatenate([self._sampled, numbers])
-                self.z_samples_ = np.concatenate([self.z_samples_, np.stack(states, axis=1)], axis=1)
+            self._append("log_joint_", [joints for joints, _ in trace])
+            self._append("n_clusters_trace_", [numbers for _, numbers in trace])
+            self._append("z_samples_", [*samples.values()])
+            self._sampled = np.concatenate([self._sampled, np.array([*samples], dtype=np.int64)])
             self.n_samples_ = len(self._sampled)
             self._estimate(data)
 
-    def _sweep(self, data: Any, counts: list[list[NDArray]], c: int) -> float:
+    def _sweep(self, data: Any, counts: list[list[NDArray]], number: int, c: int) -> float:
         self._seat(data, self.z_[c], counts[c], self._rngs[c].random(self.z_.shape[1]))
         joint = self._log_joint(data, self.z_[c], counts[c])
-        check_finite(f"sweep {self.n_sweeps_ + 1} or later", "the parameters or of X", log_joint=joint)
+        check_finite(f"sweep {number}", "the parameters or of X", log_joint=joint)
         return joint
 
     def _states(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -226,8 +258,7 @@ class DPMixture(Model):
         after = self.n_clusters_trace_[:, self.burn_in :]
         if not after.size:
             raise ValueError(f"there is no sweep after {self.burn_in} of burn-in: go on with resume, or lower burn_in.")
-        values, counts = np.unique(after, return_counts=True)
-        return values.astype(np.int64), counts / after.size
+        return shares(after)
 
     def same_cluster(self, observations: ArrayLike | None = None) -> NDArray[np.float64]:
         """How often observations of the fit are in one cluster: the share of all retained samples, of all chains.
@@ -273,31 +304,60 @@ class DPMixture(Model):
         """
         check_is_fitted(self)
         draws = {"log_joint": self.log_joint_, "n_clusters": self.n_clusters_trace_}
-        return to_arviz(self, draws, {"lp": self.log_joint_}, min(self.burn_in, self.n_sweeps_))
+        return to_arviz(self, draws, {"lp": self.log_joint_}, self._n_warmup())
 
-    def _log_probabilities(self, each: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """The log of the mean over samples of what each says of every observation."""
-        return _log_mean([logsumexp(log_weights, axis=1) for log_weights in each])
+    def membership(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
+        """The probability that an observation is in each cluster of the best sample, or in none of them.
 
-    @staticmethod
-    def _most_probable(probability: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The most probable cluster of each row, or -1 where that is the last, a new one."""
+        Parameters
+        ----------
+        X : as in `fit`
+            An observation of the fit is taken for a further one like it.
+
+        Returns
+        -------
+        probability : (R, K + 1) float64
+            Last, of a cluster that has not been met. Rows sum to one.
+        """
+        check_is_fitted(self)
+        return _normalised(self._weigh(self._new(X), self._best))
+
+    def predict(self, X: Corpus | ArrayLike) -> NDArray[np.int64]:
+        """The most probable cluster of each observation, (R,); -1 where a new one is more probable than each."""
+        probability = self.membership(X)
         best = probability.argmax(axis=1)
         return np.where(best == probability.shape[1] - 1, -1, best)
+
+    def score_samples(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
+        """Log probability of each observation, averaged over all retained samples, in nats.
+
+        Parameters
+        ----------
+        X : as in `fit`
+            New observations.
+
+        Returns
+        -------
+        log_probability : (R,) float64
+            Exact given each sample: the sum over its clusters and a new one. Of a document it is that of its words in
+            some order, 0 for an empty one; of a point it is a log density.
+        """
+        check_is_fitted(self)
+        new = self._new(X)
+        logs = [logsumexp(self._weigh(new, sample), axis=1) for sample in self._clusters]
+        return logsumexp(logs, axis=0) - np.log(len(logs))
 
     def _kernels(self) -> ModuleType:
         return kernels_of(__package__, self.engine)
 
     def _check_settings(self) -> None:
-        self._kernels()
+        super()._check_settings()
         _concentration(self.alpha)
-        whole("burn_in", self.burn_in, 0)
-        whole("thin", self.thin, 1)
-        threads(self.n_jobs)
 
 
-def _log_mean(logs: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return logsumexp(logs, axis=0) - np.log(len(logs))
+def _normalised(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _compacted(z: Labels) -> NDArray[np.int64]:
@@ -305,14 +365,6 @@ def _compacted(z: Labels) -> NDArray[np.int64]:
     live = np.unique(z)
     z[:] = np.searchsorted(live, z)
     return live
-
-
-def _finish(sweep: Callable[[int], int], n: int, grow: Callable[[], None]) -> None:
-    """Sweep on from where a kernel stopped, until the n-th observation is seated; give it more slots each time."""
-    stop = sweep(0)
-    while stop < n:
-        grow()
-        stop = sweep(stop)
 
 
 # ------------------------------------------------------------------------------------------------------ of documents
@@ -417,55 +469,6 @@ class MultinomialDPMixture(DPMixture, TopicModel):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Corpus | ArrayLike, y: None = None) -> Self:
-        """Seat the documents one at a time, and then `n_sweeps` times anew.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts, dense or sparse
-            Documents; the order of tokens plays no part.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or counts; nothing of an earlier fit is changed then.
-        KeyboardInterrupt
-            After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
-            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
-        """
-        n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
-        self._check_settings()
-        with self._or_as_before():
-            corpus = self._as_corpus(X, reset=True)
-            self._eta = prior("eta", self.eta, corpus.vocab_size, "each word")
-            data = type_form(corpus)
-            self._run(data, corpus.n_documents)
-        self._sample(data, n_sweeps)
-        return self
-
-    def resume(self, X: Corpus | ArrayLike, n_sweeps: int) -> Self:
-        """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            The very documents of the fit.
-        n_sweeps : int
-            Further sweeps of each chain.
-
-        Raises
-        ------
-        ValueError
-            When `X` is not what the model was fitted on.
-        """
-        check_is_fitted(self)
-        n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        self._check_settings()
-        self._sample(type_form(self._as_fitted_corpus(X)), n_sweeps)
-        return self
-
     def transform(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
         """The probability that a document is in each cluster of the best sample, given that it is in one of them.
 
@@ -481,52 +484,25 @@ class MultinomialDPMixture(DPMixture, TopicModel):
         doc_topic : (D, K) float64
             Rows sum to one; an empty document gets `weights_`, normalised. `membership` has one more column.
         """
-        log_weights = self._of_best(X)[:, :-1]
-        return _normalised(log_weights)
-
-    def membership(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
-        """The probability that a document is in each cluster of the best sample, or in none of them.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            With the vocabulary of the fit. A document of the fit is taken for a further one like it.
-
-        Returns
-        -------
-        probability : (D, K + 1) float64
-            Last, of a cluster that has not been met. Rows sum to one.
-        """
-        return _normalised(self._of_best(X))
-
-    def predict(self, X: Corpus | ArrayLike) -> NDArray[np.int64]:
-        """The most probable cluster of each document, (D,); -1 where a new one is more probable than each."""
-        return self._most_probable(self.membership(X))
-
-    def score_samples(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
-        """Log probability of each document's words, in some order, averaged over all retained samples, in nats.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            With the vocabulary of the fit.
-
-        Returns
-        -------
-        log_probability : (D,) float64
-            Exact given each sample: the sum over its clusters and a new one. 0 for an empty document.
-        """
         check_is_fitted(self)
-        bags = type_form(self._as_corpus(X, reset=False))
-        return self._log_probabilities(self._weigh(bags, sample) for sample in self._clusters)
+        return _normalised(self._weigh(self._new(X), self._best)[:, :-1])
 
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
 
-    def _of_best(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        return self._weigh(type_form(self._as_corpus(X, reset=False)), self._best)
+    # ------------------------------------------------------------------------------------------------------------ data
+
+    def _read(self, X: Corpus | ArrayLike) -> tuple[tuple, int]:
+        corpus = self._as_corpus(X, reset=True)
+        self._eta = prior("eta", self.eta, corpus.vocab_size, "each word")
+        return type_form(corpus), corpus.n_documents
+
+    def _refitted(self, X: Corpus | ArrayLike) -> tuple:
+        return type_form(self._as_fitted_corpus(X))
+
+    def _new(self, X: Corpus | ArrayLike) -> tuple:
+        return type_form(self._as_corpus(X, reset=False))
 
     def _weigh(self, bags: tuple, sample: tuple[NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.float64]:
         n_vk, m_k = sample
@@ -560,12 +536,12 @@ class MultinomialDPMixture(DPMixture, TopicModel):
 
         def grow() -> None:
             for i, array in enumerate(counts):
-                counts[i] = np.concatenate([array, np.zeros_like(array)], axis=-1)
+                counts[i] = with_columns(array, array.shape[-1])
 
         def sweep(start: int) -> int:
             return kernels.sweep_words(*data, z, *counts, self._alpha, self._eta, uniforms, start)
 
-        _finish(sweep, len(z), grow)
+        through(len(z), sweep, grow)
         live = _compacted(z)
         if live[-1] >= len(live):
             for i, array in enumerate(counts):
@@ -585,11 +561,6 @@ class MultinomialDPMixture(DPMixture, TopicModel):
         self.topic_word_ = self._topic_word(self._best[0])
         self.topic_mass_ = self._best[0].sum(axis=0) / self._best[0].sum()
         self.doc_topic_ = (self.labels_[:, np.newaxis] == np.arange(self.n_clusters_)).astype(np.float64)
-
-
-def _normalised(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 # -------------------------------------------------------------------------------------------------------- of vectors
@@ -708,85 +679,6 @@ class GaussianDPMixture(DPMixture):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Seat the points one at a time, and then `n_sweeps` times anew.
-
-        Parameters
-        ----------
-        X : (n, p) array
-            Finite numbers.
-        y : None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or points; nothing of an earlier fit is changed then.
-        KeyboardInterrupt
-            After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
-            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
-        """
-        n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
-        self._check_settings()
-        with self._or_as_before():
-            x = np.array(validate_data(self, X, dtype=np.float64), order="C")  # a copy: it is kept
-            self._set_prior(x)
-            self._check_distance(x)
-            self._run(x, len(x))
-            self._x = x
-        self._sample(x, n_sweeps)
-        return self
-
-    def resume(self, X: ArrayLike, n_sweeps: int) -> Self:
-        """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
-
-        Parameters
-        ----------
-        X : (n, p) array
-            The very points of the fit.
-        n_sweeps : int
-            Further sweeps of each chain.
-
-        Raises
-        ------
-        ValueError
-            When `X` is not what the model was fitted on.
-        """
-        check_is_fitted(self)
-        n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        self._check_settings()
-        if not np.array_equal(validate_data(self, X, reset=False, dtype=np.float64), self._x):
-            raise ValueError("X has not the points of the fit: resume goes on with the same points in the same order.")
-        self._sample(self._x, n_sweeps)
-        return self
-
-    def membership(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probability that a point is in each cluster of the best sample, or in none of them.
-
-        Parameters
-        ----------
-        X : (R, p) array
-            A point of the fit is taken for a further one like it.
-
-        Returns
-        -------
-        probability : (R, K + 1) float64
-            Last, of a cluster that has not been met. Rows sum to one.
-        """
-        return _normalised(self._weigh(self._points(X), self.labels_))
-
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """The most probable cluster of each point, (R,); -1 where a new one is more probable than each."""
-        return self._most_probable(self.membership(X))
-
-    def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Log density of each point, (R,), averaged over all retained samples, in nats.
-
-        Exact given each sample: the sum over its clusters and a new one.
-        """
-        new = self._points(X)
-        return self._log_probabilities(self._weigh(new, z) for z in self._states()[0])
-
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Mean of `score_samples`; larger is better."""
         return float(self.score_samples(X).mean())
@@ -796,11 +688,28 @@ class GaussianDPMixture(DPMixture):
         tags.estimator_type = "clusterer"
         return tags
 
-    # ----------------------------------------------------------------------------------------------------- parameters
+    # ------------------------------------------------------------------------------------------------- data, parameters
 
     def _check_settings(self) -> None:
         super()._check_settings()
         number("kappa", self.kappa, "above 0 (1e-100 to 1e100)", lambda kappa: 1e-100 <= kappa <= 1e100)
+
+    def _read(self, X: ArrayLike) -> tuple[NDArray[np.float64], int]:
+        x = np.array(validate_data(self, X, dtype=np.float64), order="C")  # a copy: it is kept
+        self._set_prior(x)
+        self._check_distance(x)
+        self._x = x
+        return x, len(x)
+
+    def _refitted(self, X: ArrayLike) -> NDArray[np.float64]:
+        if not np.array_equal(validate_data(self, X, reset=False, dtype=np.float64), self._x):
+            raise ValueError("X has not the points of the fit: resume goes on with the same points in the same order.")
+        return self._x
+
+    def _new(self, X: ArrayLike) -> NDArray[np.float64]:
+        new = np.ascontiguousarray(validate_data(self, X, reset=False, dtype=np.float64))
+        self._check_distance(new)
+        return new
 
     def _set_prior(self, x: NDArray[np.float64]) -> None:
         p = x.shape[1]
@@ -837,16 +746,20 @@ class GaussianDPMixture(DPMixture):
         if not (far < 1e100).all():
             raise ValueError("X lies more than 1e100 units of the prior from its mean: bring X and scale to one scale.")
 
-    def _points(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        new = np.ascontiguousarray(validate_data(self, X, reset=False, dtype=np.float64))
-        self._check_distance(new)
-        return new
-
     def _parameters(self) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
         return self.prior_mean_, self._kappa, self.prior_nu_, self.prior_scale_
 
     # -------------------------------------------------------------------------------------------------------- sampling
+
+    # A seating says all of a sample.
+
+    @property
+    def _clusters(self) -> Sequence[Labels]:
+        return self._states()[0]
+
+    @property
+    def _best(self) -> Labels:
+        return self.labels_
 
     def _weigh(self, new: NDArray[np.float64], z: Labels) -> NDArray[np.float64]:
         slots = int(z.max()) + 1
@@ -866,7 +779,7 @@ class GaussianDPMixture(DPMixture):
         def sweep(start: int) -> int:
             return kernels.sweep_gaussian(data, z, slots, self._alpha, *self._parameters(), uniforms, start)
 
-        _finish(sweep, len(z), grow)
+        through(len(z), sweep, grow)
         _compacted(z)
 
     def _log_joint(self, data: NDArray[np.float64], z: Labels, counts: list) -> float:

@@ -2,8 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from types import ModuleType
 from typing import Any, Self
@@ -18,7 +16,6 @@ from ..base import (
     TopicModel,
     as_generator,
     check_start,
-    iterate,
     kernels_of,
     learns,
     one_of,
@@ -29,6 +26,7 @@ from ..base import (
 from ..corpus import Corpus
 from ..exports import to_arviz
 from ..matching import match_topics
+from ..sampling import Sampler, streams
 
 # Folding in a document: sweeps over its tokens, and how many of them come before the first that counts.
 FOLD_IN_SWEEPS, FOLD_IN_BURN_IN = 60, 20
@@ -40,7 +38,7 @@ TRACES = ("log_joint_", "_trace_n_k", "_trace_priors")
 Counts = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]  # n_dk, n_vk, n_k
 
 
-class GibbsLDA(TopicModel):
+class GibbsLDA(Sampler, TopicModel):
     """Latent Dirichlet allocation by collapsed Gibbs sampling (Griffiths and Steyvers 2004).
 
     Parameters
@@ -193,11 +191,7 @@ class GibbsLDA(TopicModel):
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
             self._check_starts(alpha, eta)
-            self._fold_in_seed = int(rng.integers(2**63))
-            # The first chain goes on with the generator itself. Each other has a stream of its own, a child of the
-            # seed; the c-th child is the same however many there are.
-            children = np.random.SeedSequence(self._fold_in_seed).spawn(n_chains - 1)
-            self._rngs = (rng, *map(np.random.default_rng, children))
+            self._fold_in_seed, self._rngs = streams(rng, n_chains)
             sizes = (corpus.words, corpus.doc_start, n_topics, corpus.vocab_size)
             self.z_ = np.stack([kernels.initialise(*sizes, own.random(corpus.n_tokens))[0] for own in self._rngs])
             self.chain_alpha_, self.chain_eta_ = np.tile(alpha, (n_chains, 1)), np.tile(eta, (n_chains, 1))
@@ -210,28 +204,6 @@ class GibbsLDA(TopicModel):
             self._total_dk = np.zeros((n_chains, corpus.n_documents, n_topics), dtype=np.int64)
             self._total_phi = np.zeros((n_chains, corpus.vocab_size, n_topics))
         self._sample(corpus, n_sweeps)
-        return self
-
-    def resume(self, X: Corpus | ArrayLike, n_sweeps: int) -> Self:
-        """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
-
-        Parameters
-        ----------
-        X : Corpus or (D, V) counts
-            The very documents of the fit.
-        n_sweeps : int
-            Further sweeps of each chain.
-
-        Raises
-        ------
-        ValueError
-            When `X` is not what the model was fitted on.
-        """
-        check_is_fitted(self)
-        n_sweeps = whole("n_sweeps", n_sweeps, 1)
-        self._check_settings()
-        self._check_starts(self.chain_alpha_, self.chain_eta_)
-        self._sample(self._as_fitted_corpus(X), n_sweeps)
         return self
 
     def transform(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:
@@ -275,7 +247,7 @@ class GibbsLDA(TopicModel):
         draws = {"log_joint": self.log_joint_, "topic_mass": largest_first / self.z_.shape[1]}
         alpha_sum, eta_sum = np.moveaxis(self._trace_priors, 2, 0)
         stats = {"lp": self.log_joint_, "alpha_sum": alpha_sum, "eta_sum": eta_sum}
-        return to_arviz(self, draws, stats, min(whole("burn_in", self.burn_in, 0), self.n_sweeps_))
+        return to_arviz(self, draws, stats, self._n_warmup())
 
     @property
     def chain_topic_word_(self) -> NDArray[np.float64]:
@@ -303,15 +275,13 @@ class GibbsLDA(TopicModel):
         return getattr(self._kernels(), names[one_of("algorithm", self.algorithm, tuple(names))])
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         self._sweep_kernel()
-        burn_in = whole("burn_in", self.burn_in, 0)
-        whole("thin", self.thin, 1)
-        threads(self.n_jobs)
         interval = whole("optimise_interval", self.optimise_interval, 1)
-        if (self._learns("alpha") or self._learns("eta")) and burn_in < interval:
+        if (self._learns("alpha") or self._learns("eta")) and self.burn_in < interval:
             raise ValueError(
-                f"burn_in is {burn_in} and optimise_interval is {interval}: priors are learned during burn-in, which "
-                "must be at least as long as the interval."
+                f"burn_in is {self.burn_in} and optimise_interval is {interval}: priors are learned during burn-in, "
+                "which must be at least as long as the interval."
             )
 
     def _learns(self, name: str) -> bool:
@@ -325,8 +295,9 @@ class GibbsLDA(TopicModel):
 
     # ---------------------------------------------------------------------------------------------------- sampling
 
-    def _is_sample(self, number: int) -> bool:
-        return number > self.burn_in and (number - self.burn_in) % self.thin == 0
+    def _refitted(self, X: Corpus | ArrayLike) -> Corpus:
+        self._check_starts(self.chain_alpha_, self.chain_eta_)
+        return self._as_fitted_corpus(X)
 
     def _is_update(self, number: int) -> bool:
         in_time = self.burn_in // 4 < number <= self.burn_in
@@ -340,22 +311,17 @@ class GibbsLDA(TopicModel):
                 self._total_dk[c], self._total_phi[c] = 0, 0
         counts = [self._recount(corpus, c) for c in chains]
         first, trace = self.n_sweeps_ + 1, []
-        n_jobs = min(threads(self.n_jobs), len(chains))
         try:
-            with ThreadPoolExecutor(n_jobs) if n_jobs > 1 else nullcontext() as pool:
-                each = pool.map if pool else map
-                for i in iterate(n_sweeps, what=type(self).__name__, verbose=self.verbose):
-                    # No chain begins a sweep before all have ended the last one: Ctrl-C finds them equally far.
-                    swept = each(partial(self._sweep, corpus, counts, first + i), chains)
-                    trace.append([np.array(values) for values in zip(*swept, strict=True)])  # copies
+            for swept in self._sweeps(partial(self._sweep, corpus, counts), chains, n_sweeps):
+                trace.append([np.array(values) for values in zip(*swept, strict=True)])  # copies
         finally:  # also after Ctrl-C: what was learned is kept
             numbers = range(first, first + len(trace))
             self.n_sweeps_ += len(trace)
             self.n_prior_updates_ += sum(map(self._is_update, numbers))
             counted = np.array([self._is_sample(number) for number in numbers], dtype=bool)
             self._counted = np.concatenate([self._counted, counted])
-            for name, values in zip(TRACES, zip(*trace, strict=True), strict=False):
-                setattr(self, name, np.concatenate([getattr(self, name), np.stack(values, axis=1)], axis=1))
+            for i, name in enumerate(TRACES):
+                self._append(name, [values[i] for values in trace])
             self._estimate(corpus)
 
     def _sweep(self, corpus: Corpus, counts: list[Counts], number: int, c: int) -> tuple:

@@ -175,11 +175,15 @@ class InfiniteTopicModel(Sampler, TopicModel):
         """The rest of a sweep: tables, weights, and the concentrations that are drawn."""
 
     def _advance(self, corpus: Corpus, chain: Chain) -> None:
-        """One sweep. The first one seats the tokens with the concentrations of the start."""
+        """One sweep. The first one seats the tokens with the concentrations of the start.
+
+        Levels between corpus and documents have that of the corpus then: groups hardly differ, or their remainders
+        would be gone in no time.
+        """
         own = chain.concentrations
         if not chain.n_topics:
             alpha, gamma = start("start", self.start)
-            chain.concentrations = np.array([max(gamma, own[0]), *own[1:-1], min(alpha, own[-1])])
+            chain.concentrations = np.array([*np.maximum(own[:-1], gamma), min(alpha, own[-1])])
         self._seat(corpus, chain)
         chain.concentrations = own
         self._redraw(corpus, chain)
@@ -268,8 +272,11 @@ class InfiniteTopicModel(Sampler, TopicModel):
 
     def _log_prior(self, chain: Chain) -> float:
         """Log density of the concentrations that are drawn."""
-        of_gamma = log_gamma_density(chain.gamma, *self.gamma_prior) if self._sampled("gamma") else 0.0
-        return of_gamma + (log_gamma_density(chain.alpha, *self.alpha_prior) if self._sampled("alpha") else 0.0)
+        gamma, *levels = chain.concentrations.tolist()
+        value = log_gamma_density(gamma, *self.gamma_prior) if self._sampled("gamma") else 0.0
+        if self._sampled("alpha"):
+            value += sum(log_gamma_density(alpha, *self.alpha_prior) for alpha in levels)
+        return value
 
     # ---------------------------------------------------------------------------------------------------- sampling
 
@@ -381,12 +388,16 @@ class InfiniteTopicModel(Sampler, TopicModel):
         documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
         n_dk = np.zeros((corpus.n_documents, n_topics))
         np.add.at(n_dk, (documents, self.z_), 1)
-        self.doc_topic_ = self._doc_topic(n_dk)
+        self._describe(sample, order, n_dk)
+        seats = n_dk + self.alpha_ * self._weights_of_documents()
+        self.doc_topic_ = seats / seats.sum(axis=1, keepdims=True)
 
-    def _doc_topic(self, n_dk: Floats) -> Floats:
-        """Topic proportions (D, K) of documents by their tokens in the topics of the best sample."""
-        seats = n_dk + self.alpha_ * self.topic_weights_
-        return seats / seats.sum(axis=1, keepdims=True)
+    def _describe(self, sample: State, order: NDArray[np.int64], n_dk: Floats) -> None:
+        """Set what else is to be told of the best sample, its topics in this order, (D, K) tokens of documents."""
+
+    def _weights_of_documents(self) -> Floats:
+        """Weights of the topics that the documents of the fit draw from, (K,) or (D, K)."""
+        return self.topic_weights_
 
     def _phi(self, sample: State) -> Floats:
         """Word probabilities of the topics of a sample and, last, of one that has not been met, (K + 1, V)."""

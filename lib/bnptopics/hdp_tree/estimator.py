@@ -19,8 +19,6 @@ from ..infinite import (
     State,
     concentration,
     gamma_prior,
-    log_gamma_density,
-    start,
     tokens_in_topics,
 )
 
@@ -355,16 +353,6 @@ class TreeHDP(InfiniteTopicModel):
     def _counted(self, corpus: Corpus, kept: State) -> State:
         return {name: kept[name].copy() for name in self._KEPT} | tokens_in_topics(corpus, kept["z"])
 
-    def _advance(self, corpus: Corpus, chain: Chain) -> None:
-        own = chain.concentrations
-        if not chain.n_topics:  # the first sweep: groups hardly differ, or their remainders would be gone in no time
-            alpha, gamma = start("start", self.start)
-            between = np.maximum(own[1:-1], gamma)
-            chain.concentrations = np.array([max(gamma, own[0]), *between, min(alpha, own[-1])])
-        self._seat(corpus, chain)
-        chain.concentrations = own
-        self._redraw(corpus, chain)
-
     def _seat(self, corpus: Corpus, chain: Chain) -> None:
         kernels, state, n_tokens, doc_start = self._kernels(), chain.state, corpus.n_tokens, corpus.doc_start
         nodes, of_nodes, uniforms = self.doc_node_, self._of_nodes(chain), chain.rng.random(n_tokens)
@@ -404,13 +392,6 @@ class TreeHDP(InfiniteTopicModel):
             drawn[-1] = kernels.update_alpha(drawn[-1], corpus.lengths, of_documents, *prior, chain.rng)
         chain.concentrations = np.clip(drawn, *CONCENTRATION_BOUNDS)
 
-    def _log_prior(self, chain: Chain) -> float:
-        gamma, *levels = chain.concentrations.tolist()
-        value = log_gamma_density(gamma, *self.gamma_prior) if self._sampled("gamma") else 0.0
-        if self._sampled("alpha"):
-            value += sum(log_gamma_density(alpha, *self.alpha_prior) for alpha in levels)
-        return value
-
     def _log_joint(self, corpus: Corpus, chain: Chain) -> float:
         arrays = (chain.state[name] for name in ("z", "n_vk", "n_k", "beta"))
         return self._kernels().log_joint(corpus.doc_start, self.doc_node_, *arrays, chain.alpha, self.eta_)
@@ -420,25 +401,19 @@ class TreeHDP(InfiniteTopicModel):
 
     # --------------------------------------------------------------------------------------------------- estimates
 
-    def _estimate(self, corpus: Corpus) -> None:
-        super()._estimate(corpus)
-        sample = self._samples[self.best_chain_][self._best["sample"]]
+    def _describe(self, sample: State, order: NDArray[np.int64], n_dk: Floats) -> None:
         self.level_alpha_ = sample["concentrations"][1:].copy()
-        # The topics of the sample in the order of the estimates, most massive first.
-        order = np.argsort(-np.bincount(self._best["z"], minlength=self.n_topics_), kind="stable")
         weights = sample["weights"][:, order]
         self.node_remainder_ = sample["weights"][:, -1].copy()
         self.node_weights_ = weights / weights.sum(axis=1, keepdims=True)
-        documents = np.repeat(np.arange(corpus.n_documents), corpus.lengths)
-        n_dk = np.zeros((corpus.n_documents, self.n_topics_))
-        np.add.at(n_dk, (documents, self.z_), 1)
-        seats = n_dk + self.alpha_ * self.node_weights_[self.doc_node_]
-        self.doc_topic_ = seats / seats.sum(axis=1, keepdims=True)
         n_jk = np.zeros(self.node_weights_.shape)
         np.add.at(n_jk, self.doc_node_, n_dk)
         for j in range(len(n_jk) - 1, 0, -1):
             n_jk[self.parent_[j]] += n_jk[j]
         self.node_topic_ = n_jk / np.maximum(n_jk.sum(axis=1, keepdims=True), 1)
+
+    def _weights_of_documents(self) -> Floats:
+        return self.node_weights_[self.doc_node_]
 
     @property
     def level_alpha_trace_(self) -> Floats:

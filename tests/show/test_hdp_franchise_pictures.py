@@ -211,6 +211,11 @@ def test_stationary():
 def test_traces_and_posterior():
     alt = drawn(pictures.traces({"one": np.array([3, 9, 8]), "two": np.array([1, 2, 7])}, burn_in=2))
     assert "one: 3 after the first sweep, 8 after the last; two: 1" in alt
+    scales = [
+        pictures.traces({"few": np.array(few), "many": np.array([900, 30])}).figure.axes[0].get_yscale()
+        for few in ([20, 25], [200, 40], [0, 20])
+    ]
+    assert scales == ["log", "log", "linear"]  # which cannot show a sweep without topics
     alt = drawn(pictures.topics_posterior([61, 64], [0.25, 0.75]))
     assert "from 61 to 64, mean 63.2" in alt or "mean 63.3" in alt
 

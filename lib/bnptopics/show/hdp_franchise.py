@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
+from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
 from scipy.special import digamma
@@ -595,14 +596,19 @@ def stationary(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @house_style()
 def traces(curves: Mapping[str, NDArray[np.integer]], burn_in: int | None = None) -> Picture:
-    """The number of topics after each sweep, for several chains."""
+    """The number of topics after each sweep, for several chains; on a log axis where they differ tenfold."""
     figure = new_figure(7, 2.6)
     axes = figure.add_subplot(xlabel="sweep", ylabel="topics in use")
     for i, (name, values) in enumerate(curves.items()):
         axes.plot(np.arange(1, len(values) + 1), values, color=COLOURS[i % 7], linewidth=1.2, label=name)
     if burn_in:
         axes.axvline(burn_in, color=INK, linewidth=0.8, linestyle=":")
-    axes.set_ylim(0, None)
+    everything = np.concatenate([np.asarray(values) for values in curves.values()])
+    if everything.max() > 10 * everything.min() > 0:  # far apart at first: the end of all would be one line
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    else:
+        axes.set_ylim(0, None)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     said = "; ".join(
         f"{name}: {values[0]} after the first sweep, {values[-1]} after the last" for name, values in curves.items()

@@ -5,7 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from bnptopics import Corpus, TreeHDP
+from bnptopics import Corpus, TreeHDP, load
+from bnptopics.hdp_tree import fast
 
 LABELS = {"party": ["Whig", "Whig", "none"], "year": [1, 2, 3], "weight": [0.5, np.nan, 1.0], "node": [0, 2, 1]}
 CORPUS = Corpus.from_counts([[2, 0, 1], [0, 3, 0], [1, 1, 1]], labels=LABELS)
@@ -74,6 +75,39 @@ def test_other_groups_are_not_the_corpus_of_the_fit():
     with pytest.raises(ValueError, match="X has other groups than the corpus of the fit"):
         model.resume(other, 1)
     assert model.n_sweeps_ == 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"parent": [-1]},
+        {"parent": None},
+        {"parent": [-1, 0, 1, 2]},
+        {"groups": "party"},
+        {"groups": None, "parent": None},
+    ],
+    ids=str,
+)
+def test_another_tree_comes_into_play_with_the_next_fit(settings, tmp_path):
+    """Until then resume, prediction and names of nodes are those of the tree of the fit, also saved and loaded."""
+    deep = TreeHDP("node", parent=[-1, 0, 1], sample_concentrations="both", **FEW).fit(CORPUS)
+    changed = copy.deepcopy(deep).set_params(**settings)
+    changed.save(tmp_path / "model")
+    for model in (changed, load(tmp_path / "model")):
+        np.testing.assert_array_equal(model.transform(CORPUS), deep.transform(CORPUS))
+        np.testing.assert_array_equal(model.at(0).alpha_, deep.at().alpha_)
+    # Uniforms for every level of the tree of the fit: a kernel asks for no more than there are.
+    asked, tables = [], fast.tables
+
+    def spied(*arguments):
+        asked.append(len(arguments[-1]))
+        return tables(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fast, "tables", spied)
+        changed.resume(CORPUS, 3)
+    assert asked == [3 * CORPUS.n_tokens] * 3
+    np.testing.assert_array_equal(changed.log_joint_, copy.deepcopy(deep).resume(CORPUS, 3).log_joint_)
 
 
 @pytest.mark.parametrize(

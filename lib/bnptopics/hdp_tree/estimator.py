@@ -169,6 +169,8 @@ class TreeHDP(InfiniteTopicModel):
     nodes_: tuple[tuple[Any, ...], ...]
     parent_: Ints
     doc_node_: Ints
+    _group_names: tuple[str, ...]  # of the fit, whatever `groups` is by now
+    _numbered: bool  # labels of documents are numbers of nodes, since `parent` was given
     node_weights_: Floats
     node_remainder_: Floats
     node_topic_: Floats
@@ -245,13 +247,13 @@ class TreeHDP(InfiniteTopicModel):
         return tuple(names)
 
     def _n_levels(self) -> int:
-        """How many levels there are below the root, documents included."""
+        """How many levels `groups` and `parent` ask for below the root, documents included."""
         return 1 + (len(self._names()) if self.parent is None else int(max(depths(checked_parent(self.parent)))))
 
     def _labels_of(self, corpus: Corpus) -> list[list[Any]]:
-        """The values of the labels that `groups` names, a list for each."""
+        """The values of the labels that `groups` named in the fit, a list for each."""
         lists = []
-        for name in self._names():
+        for name in self._group_names:
             if name not in corpus.labels:
                 have = f"it has {', '.join(map(repr, corpus.labels))}" if corpus.labels else "it has none"
                 raise ValueError(
@@ -266,8 +268,9 @@ class TreeHDP(InfiniteTopicModel):
 
     def _plant(self, corpus: Corpus) -> None:
         """Set the tree, and where the documents hang in it."""
+        self._group_names, self._numbered = self._names(), self.parent is not None
         labels = self._labels_of(corpus)
-        if self.parent is not None:
+        if self._numbered:
             self.parent_ = checked_parent(self.parent)
             self.nodes_ = ((), *((j,) for j in range(1, len(self.parent_))))
         else:
@@ -283,14 +286,14 @@ class TreeHDP(InfiniteTopicModel):
         labels = self._labels_of(corpus)
         if not labels:
             return np.zeros(corpus.n_documents, dtype=np.int32)
-        if self.parent is not None:
+        if self._numbered:
             (nodes,) = labels
             n_nodes = len(self.parent_)
             wrong = [j for j in nodes if not (isinstance(j, Integral) and not isinstance(j, bool) and 0 <= j < n_nodes)]
             if wrong:
                 raise ValueError(
-                    f"label {self._names()[0]!r} has the value {wrong[0]!r}, which is no node: parent has {n_nodes} "
-                    f"nodes, 0 to {n_nodes - 1}."
+                    f"label {self._group_names[0]!r} has the value {wrong[0]!r}, which is no node: parent has "
+                    f"{n_nodes} nodes, 0 to {n_nodes - 1}."
                 )
             return np.array(nodes, dtype=np.int32)
         index = {path: j for j, path in enumerate(self.nodes_)}
@@ -305,7 +308,7 @@ class TreeHDP(InfiniteTopicModel):
     def _node(self, path: tuple[Any, ...]) -> int:
         """The number of a node that was named."""
         check_is_fitted(self)
-        if path == (0,) and self.parent is not None:
+        if path == (0,) and self._numbered:
             path = ()
         if path not in self.nodes_:
             some = ", ".join(repr(node) for node in self.nodes_[1:6])
@@ -368,7 +371,7 @@ class TreeHDP(InfiniteTopicModel):
 
     def _redraw(self, corpus: Corpus, chain: Chain) -> None:
         kernels, state, given = self._kernels(), chain.state, (corpus.doc_start, self.doc_node_)
-        uniforms = chain.rng.random(corpus.n_tokens * self._n_levels())
+        uniforms = chain.rng.random(corpus.n_tokens * (len(chain.concentrations) - 1))  # a level has N tables at most
         concentrations = chain.alpha, self._of_nodes(chain)
         customers, opened = kernels.tables(*given, state["z"], self.parent_, state["beta"], *concentrations, uniforms)
         self._draw_levels(corpus, chain, customers, opened)

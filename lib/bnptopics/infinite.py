@@ -100,8 +100,8 @@ class Chain:
 class InfiniteTopicModel(Sampler, TopicModel):
     """The contract of topic models that find the number of topics themselves: hierarchical Dirichlet processes.
 
-    A subclass says how its sampler goes: `_kernels`, `_unseated`, `_counted`, `_seat`, `_redraw`, `_log_joint`,
-    `_weights`, and what it keeps, `_KEPT`. Here is what they have in common: chains, samples, estimates, prediction.
+    A subclass says how its sampler goes: `_kernels`, `_unseated`, `_seat`, `_redraw`, `_log_joint`, `_weights`, and
+    what it keeps, `_KEPT`. Here is what they have in common: chains, samples, estimates, prediction.
     """
 
     _KEPT: Sequence[str]  # arrays of the state that are kept from one fit to the next
@@ -162,9 +162,9 @@ class InfiniteTopicModel(Sampler, TopicModel):
     def _unseated(self, corpus: Corpus) -> State:
         """What is kept of a chain (`_KEPT`) in which no token has a topic yet, and no column is there."""
 
-    @abstractmethod
     def _counted(self, corpus: Corpus, kept: State) -> State:
         """The whole state of a chain from what is kept of it, in arrays of its own, with any number of columns."""
+        return {name: kept[name].copy() for name in self._KEPT} | tokens_in_topics(corpus, self._labels(kept))
 
     @abstractmethod
     def _seat(self, corpus: Corpus, chain: Chain) -> None:

@@ -35,6 +35,18 @@ def test_each_way_of_drawing_tables_is_taken(monkeypatch):
         assert len(live) == found.n_topics_ and (live <= np.bincount(found._kept[0]["z"])).all()
 
 
+def test_chains_read_one_table_of_stirling_numbers(monkeypatch):
+    """It is the largest thing there is, and the same for all; nothing of it is kept, nor saved, after the run."""
+    made, stirling = [], fast.stirling
+    monkeypatch.setattr(fast, "stirling", lambda longest: made.append(longest) or stirling(longest))
+    found = DirectHDP(tables="stirling", n_chains=3, n_jobs=2, n_sweeps=3, random_state=0).fit(counts())
+    assert made == [40]
+    found.resume(counts(), 2)
+    assert made == [40, 40]
+    found.set_params(tables="moved").resume(counts(), 1)
+    assert made == [40, 40] and not any(np.shape(content) == (41, 41) for content in vars(found).values())
+
+
 def test_topics_merge_sooner_when_tables_move():
     """As soon as in the franchise, from the same start; without moves some are still alike after as many sweeps."""
     settings = {"n_sweeps": 30, "random_state": 0}

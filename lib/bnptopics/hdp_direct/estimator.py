@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..base import kernels_of, one_of
 from ..corpus import Corpus
 from ..hdp_franchise.estimator import move_tables
-from ..infinite import Chain, InfiniteTopicModel, State, tokens_in_topics
+from ..infinite import Chain, InfiniteTopicModel, State
 
 # A table of Stirling numbers up to this many tokens of one document takes 128 MB.
 LONGEST = 4_000
@@ -105,14 +105,20 @@ class DirectHDP(InfiniteTopicModel):
     def _unseated(self, corpus: Corpus) -> State:
         return {"z": np.full(corpus.n_tokens, -1, dtype=np.int32), "beta": np.ones(1)}
 
-    def _counted(self, corpus: Corpus, kept: State) -> State:
+    def _sample(self, corpus: Corpus, n_sweeps: int) -> None:
+        if self.tables != "stirling":
+            return super()._sample(corpus, n_sweeps)
         longest = int(corpus.lengths.max())
-        if self.tables == "stirling" and longest > LONGEST:
+        if longest > LONGEST:
             raise ValueError(
                 f"X has a document of {longest} tokens, and tables is 'stirling', for which it may have {LONGEST} at "
                 "most: choose tables='simulation'."
             )
-        return {name: kept[name].copy() for name in self._KEPT} | tokens_in_topics(corpus, kept["z"])
+        try:
+            self._log_stirling = self._kernels().stirling(longest)  # all chains read it
+            super()._sample(corpus, n_sweeps)
+        finally:
+            vars(self).pop("_log_stirling", None)
 
     def _seat(self, corpus: Corpus, chain: Chain) -> None:
         uniforms = chain.rng.random((corpus.n_tokens, 2))
@@ -135,9 +141,7 @@ class DirectHDP(InfiniteTopicModel):
         uniforms = chain.rng.random(corpus.n_tokens)
         if self.tables == "simulation":
             return kernels.tables(*given, uniforms)
-        if "log_stirling" not in state:
-            state["log_stirling"] = kernels.stirling(int(corpus.lengths.max()))
-        return kernels.tables_by_stirling(*given, state["log_stirling"], uniforms)
+        return kernels.tables_by_stirling(*given, self._log_stirling, uniforms)
 
     def _moved_tables(self, corpus: Corpus, chain: Chain) -> NDArray[np.int32]:
         """Seat the tokens, and move the tables. Seating is exact, given assignments and weights, and the moves leave

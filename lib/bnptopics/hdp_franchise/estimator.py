@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base import kernels_of, whole
 from ..corpus import Corpus
-from ..infinite import Chain, InfiniteTopicModel, State, tokens_in_topics
+from ..infinite import Chain, InfiniteTopicModel, State
 from .reference import weights
 
 # Sweeps over the tables of two topics by which a split is prepared, before the one that proposes it.
@@ -164,8 +164,8 @@ class FranchiseHDP(InfiniteTopicModel):
         return kept["dish"][kept["table"]]  # before anyone is seated all are -1, the last one too
 
     def _counted(self, corpus: Corpus, kept: State) -> State:
-        table, dish = kept["table"].copy(), kept["dish"].copy()
-        state = {"table": table, "dish": dish} | tokens_in_topics(corpus, self._labels(kept))
+        state = super()._counted(corpus, kept)
+        table, dish = state["table"], state["dish"]
         state["n_t"] = np.bincount(table[table >= 0], minlength=len(table)).astype(np.int32)
         state["m_k"] = np.bincount(dish[dish >= 0], minlength=len(state["n_k"])).astype(np.int32)
         return state

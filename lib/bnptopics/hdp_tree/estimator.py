@@ -19,7 +19,6 @@ from ..infinite import (
     State,
     concentration,
     gamma_prior,
-    tokens_in_topics,
 )
 
 CONCENTRATIONS = "bnptopics.concentrations"  # the room whose kernels draw them
@@ -352,9 +351,6 @@ class TreeHDP(InfiniteTopicModel):
 
     def _unseated(self, corpus: Corpus) -> State:
         return {"z": np.full(corpus.n_tokens, -1, dtype=np.int32), "beta": np.ones((len(self.parent_), 1))}
-
-    def _counted(self, corpus: Corpus, kept: State) -> State:
-        return {name: kept[name].copy() for name in self._KEPT} | tokens_in_topics(corpus, kept["z"])
 
     def _seat(self, corpus: Corpus, chain: Chain) -> None:
         kernels, state, n_tokens, doc_start = self._kernels(), chain.state, corpus.n_tokens, corpus.doc_start

@@ -552,9 +552,11 @@ def gamma_prior(name: str, value: Any) -> tuple[float, float]:
 
 
 def pair(name: str, value: Any, wanted: str) -> tuple[Any, Any]:
-    if not isinstance(value, list | tuple | np.ndarray) or np.shape(value) != (2,):
+    """`value`, checked to be a sequence of two; what they are is for the caller to check."""
+    entries = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(entries, list | tuple) or len(entries) != 2:
         raise ValueError(f"{name} is {value!r}: give a pair, {wanted}.")
-    first, second = value
+    first, second = entries
     return first, second
 
 

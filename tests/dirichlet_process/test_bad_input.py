@@ -138,6 +138,12 @@ def test_new_observations_of_another_kind(cls):
         cls().n_clusters_posterior()
     with pytest.raises(ValueError, match="there is no sweep after 9 of burn-in: go on with resume, or lower burn_in"):
         found.set_params(burn_in=9).n_clusters_posterior()
+    for wrong in (-1, 0.5, "1", None):
+        with pytest.raises(ValueError, match=re.escape(f"burn_in is {wrong!r}: it must be a whole number from 0")):
+            found.set_params(burn_in=wrong).n_clusters_posterior()
+    for wrong in (0, [0.5], [-1], [len(DATA[cls])], [True], [[0]], [[0], [0, 1]], "all"):
+        with pytest.raises(ValueError, match=re.escape(f"observations is {wrong!r}: give a list of whole numbers")):
+            found.same_cluster(wrong)
     if cls is GaussianDPMixture:
         with pytest.raises(ValueError, match="X lies more than 1e100 units of the prior from its mean"):
             found.predict([[1e200, 0.0]])

@@ -255,7 +255,7 @@ class DPMixture(Sampler):
             When there is no sweep after burn-in.
         """
         check_is_fitted(self)
-        after = self.n_clusters_trace_[:, self.burn_in :]
+        after = self.n_clusters_trace_[:, self._n_warmup() :]
         if not after.size:
             raise ValueError(f"there is no sweep after {self.burn_in} of burn-in: go on with resume, or lower burn_in.")
         return shares(after)
@@ -283,7 +283,11 @@ class DPMixture(Sampler):
         check_is_fitted(self)
         states, _ = self._states()
         if observations is not None:
-            chosen, n = np.asarray(observations), states.shape[1]
+            n = states.shape[1]
+            try:
+                chosen = np.asarray(observations)
+            except ValueError:  # rows of different lengths
+                chosen = np.array("")
             if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < n)).all():
                 raise ValueError(f"observations is {observations!r}: give a list of whole numbers from 0 to {n - 1}.")
             states = states[:, chosen]

@@ -506,6 +506,36 @@ def test_a_second_ctrl_c_leaves_whole_estimates(monkeypatch, default_handler, pr
     assert_whole(found.resume(CORPUS, 5), swept + 5)
 
 
+@pytest.mark.parametrize(("at", "swept"), [(2, 5), (5, 7)])
+def test_of_a_sweep_that_is_cut_short_no_chain_has_a_sample(monkeypatch, default_handler, pressing_ctrl_c, at, swept):
+    """It would have the sample of that sweep twice when it goes on. The first samples are the sweeps 6 and 8."""
+    found = model()
+    with monkeypatch.context() as patched:
+        patched.setattr(fast, "topic_word", pressing_ctrl_c(fast.topic_word, at, times=2))
+        with pytest.raises(KeyboardInterrupt):
+            found.fit(CORPUS)
+    whole = model(n_sweeps=swept).fit(CORPUS)
+    assert_same(found, whole, COUNTS)
+    if whole.n_samples_:  # else the last state serves, which has gone on
+        assert_same(found, whole, ("chain_topic_word_", "chain_doc_topic_", "chain_topic_mass_"))
+    assert_whole(found, swept)
+    found.resume(CORPUS, 12 - swept)
+    assert (found._samples == 4).all()
+    assert (found._total_dk.sum(axis=(1, 2)) == 4 * CORPUS.n_tokens).all()
+
+
+@pytest.mark.parametrize("at", [5, 14, 23])
+def test_of_a_sweep_that_is_cut_short_no_chain_has_learned(monkeypatch, default_handler, pressing_ctrl_c, at):
+    """Priors of a chain change together and within their bounds, and those of all chains equally often."""
+    found = model(optimise_priors="both", optimise_interval=1, n_sweeps=4)
+    with monkeypatch.context() as patched:
+        patched.setattr(fast, "update_eta", pressing_ctrl_c(fast.update_eta, at, times=2))
+        with pytest.raises(KeyboardInterrupt):
+            found.fit(CORPUS)
+    assert found.n_sweeps_ == 1 and found.n_prior_updates_ == 0
+    assert (found.chain_alpha_ == 0.1).all() and (found.chain_eta_ == 0.01).all()
+
+
 def assert_whole(found: GibbsLDA, n_sweeps: int) -> None:
     assert found.n_sweeps_ == n_sweeps and found.log_joint_.shape == (3, n_sweeps)
     for rows in (found.chain_topic_word_, found.chain_doc_topic_, found.chain_topic_mass_, found.topic_word_):

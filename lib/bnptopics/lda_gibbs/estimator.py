@@ -32,7 +32,7 @@ from ..sampling import Sampler, streams
 FOLD_IN_SWEEPS, FOLD_IN_BURN_IN = 60, 20
 # Learning priors: how many steps of the fixed point each time, and which part of each is taken.
 PRIOR_STEPS, PRIOR_DAMPING = 10, 0.5
-# What is kept of each sweep, in the order in which `_sweep` returns it: arrays (C, n_sweeps_, ...).
+# What is kept of each sweep, in the order in which `_sweep` tells it: arrays (C, n_sweeps_, ...).
 TRACES = ("log_joint_", "_trace_n_k", "_trace_priors")
 
 Counts = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]  # n_dk, n_vk, n_k
@@ -313,7 +313,20 @@ class GibbsLDA(Sampler, TopicModel):
         first, trace = self.n_sweeps_ + 1, []
         try:
             for swept in self._sweeps(partial(self._sweep, corpus, counts), chains, n_sweeps):
-                trace.append([np.array(values) for values in zip(*swept, strict=True)])  # copies
+                traces, samples, priors = zip(*swept, strict=True)
+                traces = [np.array(values) for values in zip(*traces, strict=True)]  # copies
+                # All chains have done the sweep. What it gave is taken up at once: a Ctrl-C that does not wait finds
+                # no chain with a sample, or with priors, that others do not have.
+                if samples[0]:
+                    n_dk, phi = (np.stack(arrays) for arrays in zip(*samples, strict=True))
+                    self._total_dk += n_dk
+                    self._total_phi += phi
+                    self._samples += 1
+                if priors[0]:
+                    alpha, eta, capped = (np.stack(arrays) for arrays in zip(*priors, strict=True))
+                    self.chain_alpha_, self.chain_eta_ = alpha, eta
+                    self._capped += capped
+                trace.append(traces)
         finally:  # also after Ctrl-C: what was learned is kept
             numbers = range(first, first + len(trace))
             self.n_sweeps_ += len(trace)
@@ -325,7 +338,7 @@ class GibbsLDA(Sampler, TopicModel):
             self._estimate(corpus)
 
     def _sweep(self, corpus: Corpus, counts: list[Counts], number: int, c: int) -> tuple:
-        """Sweep `number` of chain c. Returns its `TRACES`."""
+        """Sweep `number` of chain c. Returns its `TRACES`, and where they are due its sample and its new priors."""
         kernels = self._kernels()
         n_dk, n_vk, n_k = counts[c]
         alpha, eta = self.chain_alpha_[c], self.chain_eta_[c]
@@ -333,17 +346,16 @@ class GibbsLDA(Sampler, TopicModel):
         sweep = self._sweep_kernel()
         sweep(corpus.words, corpus.doc_start, self.z_[c], n_dk, n_vk, n_k, alpha, eta, uniforms)
         traces = kernels.log_joint(n_dk, n_vk, n_k, alpha, eta), n_k, (alpha.sum(), eta.sum())
-        if self._is_sample(number):
-            self._total_dk[c] += n_dk
-            self._total_phi[c] += kernels.topic_word(n_vk, n_k, eta)
-            self._samples[c] += 1
-        if self._is_update(number):
-            self._capped[c] += self._learn_priors(counts[c], alpha, eta)
-        return traces
+        sample = (n_dk, kernels.topic_word(n_vk, n_k, eta)) if self._is_sample(number) else None
+        priors = self._learn_priors(counts[c], alpha, eta) if self._is_update(number) else None
+        return traces, sample, priors
 
-    def _learn_priors(self, counts: Counts, alpha: NDArray[np.float64], eta: NDArray[np.float64]) -> bool:
-        """Change `alpha` and `eta` in place towards what makes the counts most probable. Did one run into a bound?"""
+    def _learn_priors(
+        self, counts: Counts, alpha: NDArray[np.float64], eta: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+        """`alpha` and `eta`, moved towards what makes the counts most probable; and did one run into a bound?"""
         kernels = self._kernels()
+        alpha, eta = alpha.copy(), eta.copy()
         n_dk, n_vk, n_k = counts
         low, high = PRIOR_BOUNDS
         capped = False
@@ -357,7 +369,7 @@ class GibbsLDA(Sampler, TopicModel):
                 mean = eta.mean()
                 capped |= not low <= mean <= high
                 eta *= np.clip(mean, low, high) / mean
-        return capped
+        return alpha, eta, capped
 
     def _recount(self, corpus: Corpus, c: int) -> Counts:
         """n_dk, n_vk and n_k of the assignments of chain c."""

@@ -453,6 +453,31 @@ def test_a_sweep_that_is_cut_short_leaves_nothing(name, burn_in, monkeypatch):
     assert_same(again, whole, ())
 
 
+@each_model
+@pytest.mark.parametrize("failed", [1, 3])
+def test_a_sweep_that_fails_leaves_the_model_as_it_was_before_it(name, failed, monkeypatch):
+    """Before the first one that is an earlier fit, or none; else what was learned is kept, as after Ctrl-C."""
+    model, few = clone(MODELS[name]).set_params(n_chains=1, n_sweeps=5), DATA[name][:20]
+    expected = clone(model).set_params(n_sweeps=2).fit(few)
+    kernel, log_joint = f"log_joint_{name}", getattr(fast, f"log_joint_{name}")
+    for found in (copy.deepcopy(FITTED[name]).set_params(n_chains=1, n_sweeps=5), clone(model)):
+        earlier, calls = learned(found), itertools.count(1)
+
+        def failing(*state, calls=calls):
+            return np.nan if next(calls) == failed else log_joint(*state)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(fast, kernel, failing)
+            message = f"log_joint has become infinite or not a number in sweep {failed}: the model is as it was before"
+            with pytest.raises(FloatingPointError, match=message):
+                found.fit(few)
+        if failed == 1:
+            assert learned(found).keys() == earlier.keys()
+            assert all(value is earlier[key] for key, value in learned(found).items())
+        else:
+            assert_same(found, expected)
+
+
 # ------------------------------------------------------------------------------------------------ what alpha means
 
 

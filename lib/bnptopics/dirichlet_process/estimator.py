@@ -134,14 +134,17 @@ class DPMixture(Sampler):
             For bad parameters or data; nothing of an earlier fit is changed then.
         KeyboardInterrupt
             After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
-            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
+            `resume` goes on. A second Ctrl-C does not wait: what it cuts short is undone.
+        FloatingPointError
+            When parameters or data are so extreme that a log joint is no number; what was learned is kept, as above.
         """
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
         self._check_settings()
-        with self._or_as_before():
+        with self._or_as_before(unless=lambda: self.n_sweeps_ > 0):
+            self.n_sweeps_ = 0
             data, n = self._read(X)
             self._run(data, n)
-        self._sample(data, n_sweeps)
+            self._sample(data, n_sweeps)
         return self
 
     @abstractmethod
@@ -180,7 +183,7 @@ class DPMixture(Sampler):
         self.z_ = np.full((n_chains, n), -1, dtype=np.int32)
         for c in range(n_chains):
             self._seat(data, self.z_[c], self._counts(data, self.z_[c]), self._rngs[c].random(n))
-        self.n_sweeps_ = self.n_samples_ = 0
+        self.n_samples_ = 0
         self.log_joint_ = np.empty((n_chains, 0))
         self.n_clusters_trace_ = np.empty((n_chains, 0), dtype=np.int32)
         self.z_samples_ = np.empty((n_chains, 0, n), dtype=np.int32)

@@ -62,7 +62,7 @@ RULES = {
     "topics": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # Above the rooms: it fits any model and asks every measure.
     "comparison": Rule(STDLIB | {"numpy", "pandas", "sklearn", "tqdm", "."}, never={".show"}),
-    "sampling": Rule(STDLIB | {"numpy", "sklearn", ".base"}),
+    "sampling": Rule(STDLIB | {"numpy", "sklearn", ".base", ".corpus"}),
     # What the estimators of hierarchical Dirichlet processes share; new documents are folded in as in LDA.
     "infinite": Rule(
         STDLIB

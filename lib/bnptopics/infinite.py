@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import lgamma, log
+from types import ModuleType
 from typing import Any, Self
 
 import numpy as np
@@ -114,7 +115,6 @@ class InfiniteTopicModel(Sampler, TopicModel):
     gamma_: float
     eta_: Floats
     z_: Ints
-    n_sweeps_: int
     n_samples_: int
     best_chain_: int
     best_sweep_: int
@@ -257,9 +257,12 @@ class InfiniteTopicModel(Sampler, TopicModel):
         choices = (None, "alpha", "gamma", "both")
         return one_of("sample_concentrations", self.sample_concentrations, choices) in (name, "both")
 
+    def _concentration_kernels(self) -> ModuleType:
+        return kernels_of(concentrations.__name__, self.engine)
+
     def _draw_concentrations(self, corpus: Corpus, chain: Chain, n_topics: int, n_tables: int) -> None:
         """Draw anew those that were asked for, given the numbers of topics and of tables of the whole corpus."""
-        kernels, drawn = kernels_of(concentrations.__name__, self.engine), chain.concentrations.copy()
+        kernels, drawn = self._concentration_kernels(), chain.concentrations.copy()
         if self._sampled("gamma"):
             drawn[0] = kernels.update_gamma(
                 chain.gamma, n_topics, n_tables, *gamma_prior("gamma_prior", self.gamma_prior), chain.rng

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .base import Model, iterate, threads, whole
+from .corpus import Corpus
 
 
 class Sampler(Model):
-    """An estimator that runs Markov chains, with the parameters `burn_in`, `thin`, `n_jobs`, `verbose`.
+    """An estimator that runs Markov chains, with the parameters `burn_in`, `thin`, `engine`, `n_jobs`, `verbose`.
 
     A subclass says where its kernels are, `_kernels`, how data are recognised as those of the fit, `_refitted`, and
     how all chains go on with them, `_sample`. It counts in `n_sweeps_` the sweeps that each chain has done.
@@ -36,7 +37,7 @@ class Sampler(Model):
     def _sample(self, data: Any, n_sweeps: int) -> None:
         """Let every chain make `n_sweeps` sweeps, and set the estimates."""
 
-    def resume(self, X: ArrayLike, n_sweeps: int) -> Self:
+    def resume(self, X: Corpus | ArrayLike, n_sweeps: int) -> Self:
         """Go on where the fit ended: n sweeps and m more equal n + m, also with a save and a load in between.
 
         The model and the chains are those of the fit: parameters that say what they are, such as priors, `n_chains` and
@@ -53,7 +54,9 @@ class Sampler(Model):
         Raises
         ------
         ValueError
-            When `X` is not what the model was fitted on.
+            When `X` is not what the model was fitted on, and for bad parameters of the run; nothing is changed then.
+        KeyboardInterrupt
+            After Ctrl-C, as in `fit`: what was learned is kept.
         """
         check_is_fitted(self)
         n_sweeps = whole("n_sweeps", n_sweeps, 1)

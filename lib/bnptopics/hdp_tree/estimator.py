@@ -12,16 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import kernels_of, whole
 from ..corpus import Corpus
-from ..infinite import (
-    CONCENTRATION_BOUNDS,
-    Chain,
-    InfiniteTopicModel,
-    State,
-    concentration,
-    gamma_prior,
-)
-
-CONCENTRATIONS = "bnptopics.concentrations"  # the room whose kernels draw them
+from ..infinite import CONCENTRATION_BOUNDS, Chain, InfiniteTopicModel, State, concentration, gamma_prior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -375,7 +366,7 @@ class TreeHDP(InfiniteTopicModel):
 
     def _draw_levels(self, corpus: Corpus, chain: Chain, customers: Ints, opened: Ints) -> None:
         """Draw anew the concentrations that were asked for, of each level given its customers and tables."""
-        kernels, drawn = kernels_of(CONCENTRATIONS, self.engine), chain.concentrations.copy()
+        kernels, drawn = self._concentration_kernels(), chain.concentrations.copy()
         n_customers, n_tables = customers.sum(axis=1, dtype=np.int64), opened.sum(axis=1, dtype=np.int64)
         if self._sampled("gamma"):
             prior = gamma_prior("gamma_prior", self.gamma_prior)

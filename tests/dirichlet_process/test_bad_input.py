@@ -172,6 +172,9 @@ def test_functions_refuse_what_is_no_number(function):
     for n in (-1, 2.5, "3", True, None):
         with pytest.raises(ValueError, match=re.escape(f"n is {n!r}: it must be a whole number from 0")):
             function(n, 1.0)
+    for n in (10**20, 10**400) if function is not expected_clusters else (10**101, 10**400):
+        with pytest.raises(ValueError, match=f"n is {n}: it must be a whole number from 0 to "):
+            function(n, 1.0)
     for alpha in (0, -1.0, np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match=re.escape(f"alpha is {alpha!r}: {CONCENTRATION}")):
             function(3, alpha)

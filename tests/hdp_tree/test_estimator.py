@@ -1,5 +1,7 @@
 """TreeHDP for users: trees from labels, weights of nodes, prediction by group, resuming and saving, recovery."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -69,6 +71,11 @@ def test_estimates_are_distributions_and_those_that_they_should_be():
     for d in (0, 7):
         seats = np.bincount(MODEL.z_[tokens == d], minlength=n_topics) + 1.1 * MODEL.node_weights_[MODEL.doc_node_[d]]
         assert_allclose(MODEL.doc_topic_[d], seats / seats.sum(), rtol=1e-12)
+
+
+def test_all_that_is_learned_is_told_of():
+    told = set(re.findall(r"\w+_\b", TreeHDP.__doc__))
+    assert {name for name in dir(MODEL) if name.endswith("_") and not name.startswith("_")} <= told
 
 
 def test_one_concentration_a_level():

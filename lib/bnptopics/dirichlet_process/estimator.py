@@ -45,7 +45,7 @@ def expected_clusters(n: int, alpha: float) -> float:
     >>> [round(expected_clusters(n, 1.0), 2) for n in (10, 100, 1000, 10000)]
     [2.93, 5.19, 7.49, 9.79]
     """
-    n, alpha = whole("n", n, 0), _concentration(alpha)
+    n, alpha = _observations(n, 10**100), _concentration(alpha)
     total = float(np.sum(alpha / (alpha + np.arange(min(n, SUMMED)))))
     if n > SUMMED:
         # The sum of f(i) = alpha / (alpha + i) is its integral, and half of what it has more at the first end; what is
@@ -76,7 +76,7 @@ def number_of_clusters(n: int, alpha: float) -> NDArray[np.float64]:
     >>> number_of_clusters(3, 1.0).round(3).tolist()
     [0.0, 0.333, 0.5, 0.167]
     """
-    n, alpha = whole("n", n, 0), _concentration(alpha)
+    n, alpha = _observations(n, 2**31 - 1), _concentration(alpha)
     return kernels_of(__package__, "fast").number_of_clusters(n, alpha)
 
 
@@ -98,8 +98,14 @@ def simulate_partition(
     labels : (n,) int32
         The cluster of each, numbered in the order in which they appear.
     """
-    n, alpha = whole("n", n, 0), _concentration(alpha)
+    n, alpha = _observations(n, 2**31 - 1), _concentration(alpha)
     return kernels_of(__package__, "fast").urn(as_generator(random_state).random(n), alpha)
+
+
+def _observations(n: Any, most: int) -> int:
+    if whole("n", n, 0) > most:
+        raise ValueError(f"n is {n}: it must be a whole number from 0 to {most:.10g}.")
+    return int(n)
 
 
 def _concentration(alpha: Any) -> float:

@@ -125,9 +125,12 @@ class TreeHDP(InfiniteTopicModel):
         Number of topics in the best sample, their shares of all tokens, and the topic of each token.
     level_alpha_ : (L,) float64
         Concentrations of the levels in the best sample, the documents last; `alpha_` is that one, `gamma_` that of the
-        corpus. After each sweep: `level_alpha_trace_` (C, n_sweeps_, L), `gamma_trace_` (C, n_sweeps_).
+        corpus. After each sweep: `level_alpha_trace_` (C, n_sweeps_, L), `alpha_trace_` and `gamma_trace_`
+        (C, n_sweeps_).
+    eta_ : (V,) float64
     log_joint_ : (C, n_sweeps_) float64
-        log p(words, topics of tokens | weights), in nats, to follow a chain by.
+        log p(words, topics of tokens | weights) after each sweep, in nats, and the log density of the concentrations
+        that are drawn; to follow a chain by.
     n_topics_trace_ : (C, n_sweeps_) int64
         Number of topics after each sweep: see `n_topics_posterior`.
     sample_topic_word_, sample_alpha_ : lists

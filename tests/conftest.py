@@ -1,6 +1,7 @@
 """What holds for every test: the settings of a run, the guard of the global random state, and the ledger of checks."""
 
 import contextlib
+import gc
 import importlib.metadata
 import inspect
 import itertools
@@ -64,6 +65,12 @@ LONG = [
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONG.index(item.path) if item.path in LONG else len(LONG))
+
+
+def pytest_collection_finish() -> None:
+    """What has been collected stays to the end: garbage collections, of which tests ask for many, leave it out."""
+    gc.collect()
+    gc.freeze()
 
 
 # --- Drawn cases -----------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from .base import TopicModel, as_generator, kernels_of, number, one_of, prior, w
 from .corpus import Corpus
 from .exports import to_arviz
 from .lda_gibbs.estimator import fold_in
-from .sampling import Sampler, shares, streams, through, with_columns
+from .sampling import Sampler, streams, through, with_columns
 
 # Concentrations, given or drawn, keep to these bounds: a product of two with a prior of words does not vanish.
 CONCENTRATION_BOUNDS = (1e-9, 1e9)
@@ -450,8 +450,7 @@ class InfiniteTopicModel(Sampler, TopicModel):
             They sum to one.
         """
         check_is_fitted(self)
-        last = min(self._n_warmup(), self.n_sweeps_ - 1)
-        return shares(self.n_topics_trace_[:, last:])
+        return self._posterior(self.n_topics_trace_)
 
     def topics_holding(self, share: float) -> int:
         """How many topics, the largest ones, it takes to hold `share` of all tokens: in (0, 1], by `topic_mass_`."""

@@ -77,6 +77,11 @@ class Sampler(Model):
         """How many of the sweeps done are burn-in."""
         return min(whole("burn_in", self.burn_in, 0), self.n_sweeps_)
 
+    def _posterior(self, trace: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers in a trace (C, n_sweeps_) after burn-in, and their shares; of the last sweep if all are burn-in."""
+        values, times = np.unique(trace[:, min(self._n_warmup(), self.n_sweeps_ - 1) :], return_counts=True)
+        return values.astype(np.int64), times / times.sum()
+
     def _sweeps(self, sweep: Callable[[int, Any], Any], chains: Sequence[Any], n_sweeps: int) -> Iterator[list[Any]]:
         """After each of `n_sweeps` sweeps, what ``sweep(number, chain)`` has returned for every chain.
 
@@ -105,12 +110,6 @@ def streams(rng: np.random.Generator, n_chains: int) -> tuple[int, tuple[np.rand
     seed = int(rng.integers(2**63))
     children = np.random.SeedSequence(seed).spawn(n_chains - 1)
     return seed, (rng, *map(np.random.default_rng, children))
-
-
-def shares(numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The numbers that occur, ascending, and which share of all each of them has."""
-    values, times = np.unique(numbers, return_counts=True)
-    return values.astype(np.int64), times / times.sum()
 
 
 def through(n_steps: int, kernel: Callable[[int], int], grow: Callable[[], None]) -> None:

@@ -189,6 +189,9 @@ def test_shapes_and_sums(name):
     values, probabilities = found.n_clusters_posterior()
     right = {m: np.mean(found.n_clusters_trace_[:, 4:] == m) for m in values}
     assert dict(zip(values, probabilities, strict=True)) == right and probabilities.sum() == pytest.approx(1)
+    values, probabilities = copy.copy(found).set_params(burn_in=99).n_clusters_posterior()  # of the last sweep
+    right = {m: np.mean(found.n_clusters_trace_[:, -1] == m) for m in values}
+    assert dict(zip(values, probabilities, strict=True)) == right and probabilities.sum() == pytest.approx(1)
 
 
 @each_model

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..base import TopicModel, as_generator, check_finite, kernels_of, number, prior, type_form, whole
 from ..corpus import Corpus
 from ..exports import to_arviz
-from ..sampling import Sampler, shares, streams, through, with_columns
+from ..sampling import Sampler, streams, through, with_columns
 
 SUMMED = 1_000_000  # of so many probabilities a sum is taken, of more an integral
 ROOM = 8  # dead slots that a sweep of vectors begins with
@@ -251,23 +251,17 @@ class DPMixture(Sampler):
     def n_clusters_posterior(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """How probable each number of clusters is: its share of all sweeps after burn-in, of all chains.
 
+        Where no sweep is past burn-in, it tells of the last.
+
         Returns
         -------
         values : (R,) int64
             Numbers of clusters that occurred, ascending.
         probabilities : (R,) float64
             Sum to one.
-
-        Raises
-        ------
-        ValueError
-            When there is no sweep after burn-in.
         """
         check_is_fitted(self)
-        after = self.n_clusters_trace_[:, self._n_warmup() :]
-        if not after.size:
-            raise ValueError(f"there is no sweep after {self.burn_in} of burn-in: go on with resume, or lower burn_in.")
-        return shares(after)
+        return self._posterior(self.n_clusters_trace_)
 
     def same_cluster(self, observations: ArrayLike | None = None) -> NDArray[np.float64]:
         """How often observations of the fit are in one cluster: the share of all retained samples, of all chains.

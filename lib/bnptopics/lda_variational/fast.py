@@ -119,6 +119,8 @@ def topics_bound(lam_vk, eta):
     bound = 0.0
     for k in range(n_topics):
         of_sums[k] = digamma(sums[k])
+    # Apart: the order of a sum in a loop that also writes would hang on where the arrays happen to lie.
+    for k in range(n_topics):
         bound += of_eta - log_gamma(sums[k])
     for v in range(len(lam_vk)):
         value = 0.0

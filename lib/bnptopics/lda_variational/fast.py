@@ -22,7 +22,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bounds = NDArray[np.int64]
 
-# Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
+# Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning. No loop fills an
+# array and sums up what it reads from others: it would be compiled twice, with vectors and without, for arrays that lie
+# close together, and where they happen to lie would decide the order of the sum.
 _OPTIONS = {"cache": True, "nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
 _INLINE = _OPTIONS | {"forceinline": True}  # a call costs more than it does
 # Below this, an inner product may have lost what underflowed; above, what underflowed is less than 1e-20 of it.
@@ -119,7 +121,6 @@ def topics_bound(lam_vk, eta):
     bound = 0.0
     for k in range(n_topics):
         of_sums[k] = digamma(sums[k])
-    # Apart: the order of a sum in a loop that also writes would hang on where the arrays happen to lie.
     for k in range(n_topics):
         bound += of_eta - log_gamma(sums[k])
     for v in range(len(lam_vk)):
@@ -375,9 +376,10 @@ def _fit_documents(entries, log_phi_vk, doc_gamma, limits, tables, results, firs
             if going:
                 change = 0.0
                 for k in range(width):
-                    new = alpha[k] + (theta_d[k] * total[k] + apart[k])
-                    change += abs(new - gamma[k])
-                    gamma[k] = new
+                    total[k] = alpha[k] + (theta_d[k] * total[k] + apart[k])
+                for k in range(width):
+                    change += abs(total[k] - gamma[k])
+                gamma[:] = total
                 change /= n_topics
                 n_done += 1
             if any_small:

@@ -13,7 +13,7 @@ from math import exp, expm1, lgamma, log, log1p
 import numpy as np
 from numba import njit
 
-from ..lda_gibbs.fast import _search, _weigh_others
+from ..lda_gibbs.fast import _scratch, _search, _weigh_others
 
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -41,7 +41,7 @@ def sweep(words, doc_start, z, n_vk, n_k, beta, alpha, gamma, eta, uniforms, sta
     reciprocal = 1.0 / (n_k + eta_sum)
     n_d = np.empty(capacity, dtype=np.int64)  # tokens of the document, by topic
     shared = np.empty(capacity)
-    room = np.empty(capacity + 1)
+    room = _scratch(capacity + 1)
     old, weights = room[:high], room[: high + 1]  # not made for each token: with 20 topics that takes a fifth of all
     for d in range(len(doc_start) - 1):
         first, last = max(doc_start[d], start), doc_start[d + 1]

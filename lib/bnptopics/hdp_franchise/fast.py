@@ -17,7 +17,7 @@ from math import exp, lgamma, log, log1p
 import numpy as np
 from numba import njit
 
-from ..lda_gibbs.fast import _search
+from ..lda_gibbs.fast import _scratch, _search
 
 # Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
 _REORDERED = {"reassoc", "contract"}
@@ -82,7 +82,7 @@ def sweep(words, doc_start, table, n_t, dish, n_vk, n_k, m_k, alpha, gamma, eta,
     m, n_topics, end = m_k.sum(), np.count_nonzero(m_k), _end_of_topics(m_k)
     n_d = np.zeros(n_columns, dtype=np.int64)
     shared = np.empty(n_columns)
-    weights = np.empty(n_columns + 1)
+    weights = _scratch(n_columns + 1)
     for d in range(len(doc_start) - 1):
         first, last = doc_start[d], doc_start[d + 1]
         if last <= start:
@@ -270,7 +270,7 @@ def move_tables(words, doc_start, table, n_t, dish, n_vk, n_k, m_k, gamma, eta, 
     priors = np.zeros(longest)
     seen = np.zeros(len(eta), dtype=np.int64)
     over, under, logs = np.empty(n_columns + 1), np.empty(n_columns + 1), np.empty(n_columns + 1)
-    weights = np.empty(n_columns + 1)
+    weights = _scratch(n_columns + 1)
     for d in range(len(doc_start) - 1):
         first, last = doc_start[d], doc_start[d + 1]
         if last <= start:

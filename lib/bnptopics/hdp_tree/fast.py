@@ -11,7 +11,7 @@ from math import exp, inf, isinf, lgamma, log, log1p
 import numpy as np
 from numba import njit
 
-from ..lda_gibbs.fast import _search, _weigh_others
+from ..lda_gibbs.fast import _scratch, _search, _weigh_others
 
 TINY = 1e-300
 
@@ -34,7 +34,7 @@ def sweep(words, doc_start, doc_node, z, n_vk, n_k, beta, alpha, eta, uniforms, 
     n_d = np.empty(capacity, dtype=np.int64)  # `each` times the tokens of the document, by topic
     prior = np.empty(capacity)
     shared = np.empty(capacity)
-    room = np.empty(capacity + 1)
+    room = _scratch(capacity + 1)
     old, weights = room[:high], room[: high + 1]
     for d in range(len(doc_start) - 1):
         first, last = max(doc_start[d], start), doc_start[d + 1]

@@ -8,7 +8,7 @@ documents, or rows of `uniforms`, can go to several threads, and no result depen
 import numpy as np
 from numba import njit
 
-from ..lda_gibbs.fast import _search, _weigh_others
+from ..lda_gibbs.fast import _scratch, _search, _weigh_others
 
 # Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
 _REORDERED = {"reassoc", "contract"}
@@ -170,7 +170,7 @@ def left_to_right(words, topic_word, alpha, uniforms, n_sweeps):
     z = np.zeros(n_tokens, dtype=np.int64)
     counts = np.empty(n_topics)
     urn = np.empty(n_topics)  # counts + alpha
-    weights = np.empty(n_topics)
+    weights = _scratch(n_topics)
     for r in range(len(uniforms)):
         counts[:] = 0.0
         urn[:] = alpha

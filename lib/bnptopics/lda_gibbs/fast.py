@@ -15,6 +15,8 @@ from numba import njit
 # Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
 _REORDERED = {"reassoc", "contract"}
 _BLOCK = 16
+# More entries than a loop of vectors takes at a time.
+_MARGIN = 64
 
 
 @njit(cache=True, nogil=True)
@@ -32,6 +34,16 @@ def initialise(words, doc_start, n_topics, vocab_size, uniforms):
             n_vk[words[n], k] += 1
             n_k[k] += 1
     return z, n_dk, n_vk, n_k
+
+
+@njit(cache=True, nogil=True)
+def _scratch(n):
+    """An empty array (n,) with a margin on both sides, for loops that fill it and return its sum.
+
+    Such a loop is compiled twice, with vectors and without, for arrays that lie so close together that a vector might
+    reach from one into the other. Without the margin, where arrays happen to lie would decide the order of the sum.
+    """
+    return np.empty(n + 2 * _MARGIN)[_MARGIN : _MARGIN + n]
 
 
 @njit(cache=True, nogil=True, fastmath=_REORDERED)
@@ -79,7 +91,7 @@ def sweep(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
     eta_sum = eta.sum()
     reciprocal = 1.0 / (n_k + eta_sum)
     shared = np.empty(n_topics)
-    weights = np.empty(n_topics)
+    weights = _scratch(n_topics)
     for d in range(len(doc_start) - 1):
         n_d = n_dk[d]
         for k in range(n_topics):
@@ -203,7 +215,7 @@ def sweep_sparse(words, doc_start, z, n_dk, n_vk, n_k, alpha, eta, uniforms):
     start, size, listed, counts = _list_topics(n_vk)
     reciprocal = 1.0 / (n_k + eta_sum)
     factor = np.empty(n_topics)
-    weights = np.empty(max(n_topics, np.diff(doc_start).max()))
+    weights = _scratch(max(n_topics, np.diff(doc_start).max()))
     for d in range(len(doc_start) - 1):
         n_d, document = n_dk[d], z[doc_start[d] : doc_start[d + 1]]
         for k in range(n_topics):
@@ -321,7 +333,7 @@ def fold_in(words, doc_start, topic_word, alpha, uniforms, burn_in):
     total = np.zeros((len(doc_start) - 1, n_topics), dtype=np.int64)
     topics = np.empty(uniforms.shape[0], dtype=np.int32)
     counts = np.empty(n_topics, dtype=np.int64)
-    weights = np.empty(n_topics)
+    weights = _scratch(n_topics)
     for d in range(len(doc_start) - 1):
         counts[:] = 0
         for s in range(uniforms.shape[1]):

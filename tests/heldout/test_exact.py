@@ -440,18 +440,6 @@ def test_three_thousand_particles_come_to_the_limits(n_sweeps):
 # ------------------------------------------------------------------------------------------ threads, range of numbers
 
 
-def test_sums_do_not_hang_on_where_arrays_lie():
-    """Far apart or side by side, in either order: the same to the last bit, which is that of a probability."""
-    rng = np.random.default_rng(0)
-    for n_topics in range(1, 34):
-        counts, alpha, row = rng.random((3, n_topics))
-        sums, memory = set(), np.zeros(300)
-        for at in [*range(100 - n_topics + 1), *range(100 + n_topics, 200)]:
-            memory[100 : 100 + n_topics] = alpha
-            sums.add(fast._weigh(counts, memory[100 : 100 + n_topics], row, memory[at : at + n_topics]))
-        assert len(sums) == 1, n_topics
-
-
 def test_rows_of_uniforms_do_not_meet():
     """Particles one by one, or in any parts, are the same to the last bit: so can they go to threads."""
     rng = np.random.default_rng(4)

@@ -8,7 +8,7 @@ documents, or rows of `uniforms`, can go to several threads, and no result depen
 import numpy as np
 from numba import njit
 
-from ..lda_gibbs.fast import _scratch, _search, _weigh_others
+from ..lda_gibbs.fast import _scratch, _search, _weigh_document, _weigh_others
 
 # Sums may be reordered and fused, so that they are vectorised; NaN and infinity keep their meaning.
 _REORDERED = {"reassoc", "contract"}
@@ -146,21 +146,6 @@ def mixture_weights(words, topic_word, theta):
     return log_weight
 
 
-@njit(cache=True, nogil=True, fastmath=_REORDERED)
-def _weigh(counts, alpha, topic_word_v, weights):
-    """Fill `weights` (K,) from the document's counts (K,) and its word's row (K,), and return their sum.
-
-    It is returned to users, so its last bit counts. A loop that writes and sums is compiled twice, with vectors and
-    without, for arrays that lie close together: where they happen to lie would then decide the order of the sum.
-    """
-    for k in range(len(weights)):
-        weights[k] = (counts[k] + alpha[k]) * topic_word_v[k]
-    total = 0.0
-    for k in range(len(weights)):
-        total += weights[k]
-    return total
-
-
 @njit(cache=True, nogil=True)
 def left_to_right(words, topic_word, alpha, uniforms, n_sweeps):
     """Counts and prior kept as one sum, own topic weighed apart and tried first, blockwise search; equal off ties."""
@@ -194,7 +179,7 @@ def left_to_right(words, topic_word, alpha, uniforms, n_sweeps):
                         counts[k] += 1
                         urn[own] = counts[own] + alpha[own]
                         urn[k] = counts[k] + alpha[k]
-            mass = _weigh(counts, alpha, topic_word[words[n]], weights)
+            mass = _weigh_document(counts, alpha, topic_word[words[n]], weights)
             probability[r, n] = mass / (n + alpha_sum)
             k = _search(weights, 0, 0.0, uniforms[r, i] * mass)
             i += 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
-from matplotlib.ticker import StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
 from scipy.special import digamma
@@ -606,7 +606,9 @@ def traces(curves: Mapping[str, NDArray[np.integer]], burn_in: int | None = None
     everything = np.concatenate([np.asarray(values) for values in curves.values()])
     if everything.max() > 10 * everything.min() > 0:  # far apart at first: the end of all would be one line
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_ylim(0, None)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))

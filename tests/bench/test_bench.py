@@ -21,6 +21,7 @@ VARIATIONAL = Path(__file__).with_name("bench_lda_variational.py")
 ADDED = {
     *("lda_variational", "variational", "nmf", "nmf_settings", "heldout", "heldout_accuracy", "heldout_settings"),
     *("coherence", "coherence_measures", "coherence_settings"),
+    *("hdp_settings", "hdp_bounds", "hdp_races", "hdp_summary", "hdp_speed", "hdp_memory"),
 }
 RESULTS = Path(__file__).resolve().parents[2] / "book" / "results" / "bench.json"
 

@@ -46,8 +46,8 @@ class Sampler(Model):
 
         Parameters
         ----------
-        X : as in `fit`
-            The very data of the fit.
+        X : Corpus or array-like, as in `fit`
+            The very data of the fit, in the same shape.
         n_sweeps : int
             Further sweeps of each chain.
 

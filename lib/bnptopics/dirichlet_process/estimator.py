@@ -103,6 +103,7 @@ def simulate_partition(
 
 
 def _observations(n: Any, most: int) -> int:
+    """`n`, checked to be a number of observations that a kernel, or a sum, can take: 0 to `most`."""
     if whole("n", n, 0) > most:
         raise ValueError(f"n is {n}: it must be a whole number from 0 to {most:.10g}.")
     return int(n)

@@ -10,6 +10,7 @@ import runpy
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -70,16 +71,31 @@ class _Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="session")
-def site() -> Iterator[str]:
-    """The address of the built book on a free port of this machine."""
-    if reason := missing():
-        give_up(reason)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(HTML)))
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder on a free port of this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[str]:
+    """The address of the built book."""
+    if reason := missing():
+        give_up(reason)
+    with served(HTML) as address:
+        yield address
+
+
+@pytest.fixture
+def folder_site(tmp_path) -> Iterator[str]:
+    """The address of this test's folder."""
+    (tmp_path / "favicon.ico").touch()  # Chromium asks each server for it
+    with served(tmp_path) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

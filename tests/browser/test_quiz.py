@@ -43,13 +43,8 @@ class Reader:
         self.quiz.press(str(digit))
 
     def reload(self, told: str) -> None:
-        """Reload the page until it tells this: Chromium has what a page keeps only a moment after it was kept."""
-        for _ in range(20):
-            self.tab.reload()
-            if told in self.quiz.inner_text():
-                return
-            self.tab.wait_for_timeout(100)
-        raise AssertionError(f"after reloads the page does not tell {told!r}, but: {self.quiz.inner_text()}")
+        self.tab.reload()
+        assert told in self.quiz.inner_text()
 
     @property
     def progress(self) -> str:
@@ -72,8 +67,12 @@ class Reader:
 
 
 @pytest.fixture
-def open_page(browser, tmp_path):
-    """A function that opens a quiz in a page of its own; at the end it is held that nothing went wrong there."""
+def open_page(browser, tmp_path, folder_site):
+    """A function that opens a quiz in a page of its own; at the end it is held that nothing went wrong there.
+
+    The page comes from a server, unless asked for as a file: of a file that is reloaded in the same moment, Chromium
+    can lose what it has just kept (in 3 of 150 tries on a busy machine, of a served page in none).
+    """
     context = browser.new_context(viewport={"width": 390, "height": 800})
     tab = context.new_page()
     errors, requests = [], []
@@ -81,14 +80,15 @@ def open_page(browser, tmp_path):
     tab.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     tab.on("request", lambda asked: requests.append(asked.url))
 
-    def opened(quiz: Quiz, annotator: str | None = None) -> Reader:
+    def opened(quiz: Quiz, annotator: str | None = None, *, as_file: bool = False) -> Reader:
         QuizWidget(quiz, annotator).save_page(tmp_path / "quiz.html")
-        tab.goto((tmp_path / "quiz.html").as_uri())
+        tab.goto((tmp_path / "quiz.html").as_uri() if as_file else f"{folder_site}quiz.html")
         return Reader(tab)
 
     yield opened
     assert errors == []
-    assert {url.partition(":")[0] for url in requests} <= {"file", "blob"}
+    pages = {url for url in requests if not url.startswith("blob:")}
+    assert pages <= {f"{folder_site}quiz.html", (tmp_path / "quiz.html").as_uri()}
     context.close()
 
 
@@ -145,7 +145,7 @@ def test_it_is_played_to_the_end(open_page, tmp_path, kind):
 
 def test_without_key_it_gives_a_file_and_no_score(open_page, tmp_path):
     quiz = make("words")
-    reader = open_page(quiz.without_key())
+    reader = open_page(quiz.without_key(), as_file=True)
     for _ in range(reader.n):
         reader.type(2)
     reader.press("Finish")

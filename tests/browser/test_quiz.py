@@ -70,8 +70,8 @@ class Reader:
 def open_page(browser, tmp_path, folder_site):
     """A function that opens a quiz in a page of its own; at the end it is held that nothing went wrong there.
 
-    The page comes from a server, unless asked for as a file: of a file that is reloaded in the same moment, Chromium
-    can lose what it has just kept (in 3 of 150 tries on a busy machine, of a served page in none).
+    The page comes from a server, unless asked for as a file: of a reloaded file, Chromium can lose what it has just
+    kept (in 3 of 150 tries on a busy machine, of a served page in none).
     """
     context = browser.new_context(viewport={"width": 390, "height": 800})
     tab = context.new_page()
@@ -231,6 +231,15 @@ def test_a_key_held_down_is_one_answer(open_page):
         reader.tab.keyboard.down("1")
     reader.tab.keyboard.up("1")
     assert reader.progress == f"1 of {reader.n} answered"
+
+
+def test_a_tab_remembers_what_the_browser_lost(open_page):
+    reader = open_page(make("words"))
+    reader.type(1)
+    reader.type(2)
+    reader.tab.evaluate("localStorage.clear()")
+    reader.reload(f"2 of {reader.n} answered")
+    assert f"Question 3 of {reader.n}." in reader.text
 
 
 def test_two_tabs_play_one_quiz(open_page):

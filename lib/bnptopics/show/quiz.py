@@ -235,12 +235,15 @@ for (const quiz of document.querySelectorAll(".bnp-quiz:not([data-ready])")) {
   const n = questions.length, slot = "bnptopics quiz " + blank.quiz;
   const fresh = () => ({ annotator, choices: Array(n).fill(null), at: 0, finished: false });
   let state = fresh(), kept = true;
+  // Kept twice: of a file that is reloaded on a busy machine, Chromium at times hands out no localStorage that it has.
   try {
-    const found = JSON.parse(localStorage.getItem(slot));
+    const found = JSON.parse(localStorage.getItem(slot) ?? sessionStorage.getItem(slot));
     if (found && found.choices.length === n) state = { ...state, ...found };
   } catch { kept = false; }
   const keep = () => {
-    try { localStorage.setItem(slot, JSON.stringify(state)); } catch { kept = false; }
+    try {
+      for (const store of [localStorage, sessionStorage]) store.setItem(slot, JSON.stringify(state));
+    } catch { kept = false; }
   };
 
   const auto = { dir: "auto" };  // of what comes from outside: writing from right to left stays among itself

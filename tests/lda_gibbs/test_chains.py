@@ -494,7 +494,21 @@ def test_ctrl_c_finds_all_chains_equally_far(monkeypatch, default_handler, press
     assert_same(found, fitted)
 
 
-@pytest.mark.parametrize("at", [1, 2, 17, 18, 30])
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_second_ctrl_c_in_the_first_sweep_leaves_the_model_as_it_was(
+    monkeypatch, default_handler, pressing_ctrl_c, fitted, at
+):
+    for found in (model(), copy.deepcopy(fitted)):
+        earlier = vars(found).copy()
+        with monkeypatch.context() as patched:
+            patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, at, times=2))
+            with pytest.raises(KeyboardInterrupt):
+                found.fit(NEW)
+        assert vars(found).keys() == earlier.keys()
+        assert all(value is earlier[key] for key, value in vars(found).items())
+
+
+@pytest.mark.parametrize("at", [17, 18, 30])
 def test_a_second_ctrl_c_leaves_whole_estimates(monkeypatch, default_handler, pressing_ctrl_c, at):
     """It strikes between two chains of a sweep: that sweep is not counted, and all that is reported is consistent."""
     found, swept = model(), (at - 1) // 3

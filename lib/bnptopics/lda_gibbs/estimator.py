@@ -178,7 +178,8 @@ class GibbsLDA(Sampler, TopicModel):
             For bad parameters or counts; nothing of an earlier fit is changed then.
         KeyboardInterrupt
             After Ctrl-C, once all chains have finished the sweep; the model is fitted with what was learned, and
-            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted.
+            `resume` goes on. A second Ctrl-C does not wait: the sweep that it cuts short is not counted, and before the
+            first is done the model stays as it was.
         """
         n_topics = whole("n_topics", self.n_topics, 1)
         n_sweeps = whole("n_sweeps", self.n_sweeps, 1)
@@ -187,7 +188,8 @@ class GibbsLDA(Sampler, TopicModel):
         kernels = self._kernels()
         alpha = prior("alpha", self.alpha, n_topics, "each topic")
         rng = as_generator(self.random_state)
-        with self._or_as_before():
+        with self._or_as_before(unless=lambda: self.n_sweeps_ > 0):
+            self.n_sweeps_ = self.n_prior_updates_ = 0
             corpus = self._as_corpus(X, reset=True)
             eta = prior("eta", self.eta, corpus.vocab_size, "each word")
             self._check_starts(alpha, eta)
@@ -195,7 +197,6 @@ class GibbsLDA(Sampler, TopicModel):
             sizes = (corpus.words, corpus.doc_start, n_topics, corpus.vocab_size)
             self.z_ = np.stack([kernels.initialise(*sizes, own.random(corpus.n_tokens))[0] for own in self._rngs])
             self.chain_alpha_, self.chain_eta_ = np.tile(alpha, (n_chains, 1)), np.tile(eta, (n_chains, 1))
-            self.n_sweeps_ = self.n_prior_updates_ = 0
             self.log_joint_ = np.empty((n_chains, 0))
             self._trace_n_k = np.empty((n_chains, 0, n_topics), dtype=np.int32)
             self._trace_priors = np.empty((n_chains, 0, 2))  # sums of alpha and of eta
@@ -203,7 +204,7 @@ class GibbsLDA(Sampler, TopicModel):
             self._samples, self._capped = np.zeros((2, n_chains), dtype=np.int64)
             self._total_dk = np.zeros((n_chains, corpus.n_documents, n_topics), dtype=np.int64)
             self._total_phi = np.zeros((n_chains, corpus.vocab_size, n_topics))
-        self._sample(corpus, n_sweeps)
+            self._sample(corpus, n_sweeps)
         return self
 
     def transform(self, X: Corpus | ArrayLike) -> NDArray[np.float64]:

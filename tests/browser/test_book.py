@@ -16,6 +16,13 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 PHONE = 390  # CSS pixels
+CUT_OFF = """() => {
+    const scrolls = part => /auto|scroll/.test(getComputedStyle(part).overflowX);
+    const out = part => part.getBoundingClientRect().right > document.documentElement.clientWidth;
+    const scrolled = part => part.tagName !== "ARTICLE" && (scrolls(part) || scrolled(part.parentElement));
+    const parts = [...document.querySelectorAll("article :is(p, li, code, pre, img)")];
+    return parts.filter(part => out(part) && !scrolled(part)).map(part => part.textContent.trim() || part.alt);
+}"""
 
 
 def pages_of(toc: dict) -> list[str]:
@@ -179,6 +186,8 @@ def test_page_loads_nothing_from_elsewhere(visit):
 def test_page_fits_a_phone(visit):
     visit.tab.set_viewport_size({"width": PHONE, "height": 800})
     assert visit.tab.evaluate("document.documentElement.scrollWidth") <= PHONE
+    # Also in solutions that are still closed: nothing is cut off but what can be scrolled.
+    assert visit.tab.evaluate(CUT_OFF) == []
     # The letters of a wide picture would be too small: it scrolls by itself instead.
     widths = visit.tab.locator("img.bnp-picture").evaluate_all(
         "all => all.map(img => [img.width, img.getAttribute('width')])"

@@ -254,6 +254,10 @@ def test_two_tabs_play_one_quiz(open_page):
     second.type(2)
     first.tab.get_by_text(f"4 of {first.n} answered").wait_for(timeout=5000)
     first.reload(f"4 of {first.n} answered")
+    second.type(3)
+    first.tab.get_by_text(f"5 of {first.n} answered").wait_for(timeout=5000)
+    first.tab.evaluate("localStorage.clear()")
+    first.reload(f"5 of {first.n} answered")
 
 
 def test_where_a_page_may_keep_nothing_it_is_told(open_page, browser):

@@ -58,9 +58,11 @@ def test_how_far_the_other_samplers_are_off():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("start", "n_topics"), [((1.0, 5.0), 33), ((0.3, 100.0), 44)], ids=["few", "many"])
+@pytest.mark.parametrize(("start", "n_topics"), [((1.0, 5.0), 35), ((0.3, 100.0), 40)], ids=["few", "many"])
 def test_topics_after_ten_times_as_many_sweeps(start, n_topics):
+    """Single chains are 32 to 39 and 35 to 44, so that the standard error of the mean of six is 1.1."""
     train, _ = datasets.load_sotu().split(test_size=0.1, random_state=0)
-    settings = {"gamma": 5.0, "sample_concentrations": "both", "burn_in": 50, "thin": 5, "random_state": 0}
-    model = FranchiseHDP(**settings, n_sweeps=1000, start=start).fit(train[::10])
-    assert round(model.n_topics_trace_[0, -100:].mean()) == n_topics
+    settings = {"gamma": 5.0, "sample_concentrations": "both", "burn_in": 50, "thin": 5, "start": start}
+    models = [FranchiseHDP(**settings, n_sweeps=1000, random_state=seed) for seed in range(6)]
+    found = [model.fit(train[::10]).n_topics_trace_[0, -100:].mean() for model in models]
+    assert np.mean(found) == pytest.approx(n_topics, abs=2.2)

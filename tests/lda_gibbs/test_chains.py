@@ -499,13 +499,15 @@ def test_a_second_ctrl_c_in_the_first_sweep_leaves_the_model_as_it_was(
     monkeypatch, default_handler, pressing_ctrl_c, fitted, at
 ):
     for found in (model(), copy.deepcopy(fitted)):
-        earlier = vars(found).copy()
+        earlier, kept = vars(found).copy(), copy.deepcopy(vars(found))
         with monkeypatch.context() as patched:
             patched.setattr(fast, "sweep", pressing_ctrl_c(fast.sweep, at, times=2))
             with pytest.raises(KeyboardInterrupt):
                 found.fit(NEW)
         assert vars(found).keys() == earlier.keys()
         assert all(value is earlier[key] for key, value in vars(found).items())
+        arrays = [name for name, value in kept.items() if isinstance(value, np.ndarray)]
+        assert all(np.array_equal(earlier[name], kept[name]) for name in arrays)
 
 
 @pytest.mark.parametrize("at", [17, 18, 30])

@@ -365,6 +365,7 @@ for (const quiz of document.querySelectorAll(".bnp-quiz:not([data-ready])")) {
   });
   addEventListener("storage", event => {  // another tab of this page has been told something
     if (event.key !== slot || !event.newValue) return;
+    sessionStorage.setItem(slot, event.newValue);
     state = JSON.parse(event.newValue);
     show(false);
   });
